@@ -1,0 +1,56 @@
+#pragma once
+
+#include "kernels/core/thread_pool.hpp"
+#include "kernels/runtime/runner.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace omni {
+
+namespace text {
+class tokenizer;
+class chat_template;
+} // namespace text
+
+/// Which part of which checkpoint a stage runs, and how.
+struct stage_model_spec {
+  std::filesystem::path model;  // .gguf file, Hugging Face directory, or Piper .onnx (its .json beside it)
+  std::string stage;            // "thinker" (any text decoder), "talker", "code2wav"
+  std::string dtype = "auto";   // auto: as the checkpoint stores it, 8-bit activations for quantised weights;
+                                // float32: weights and activations in F32 (slow, exact)
+};
+
+struct runner_options {
+  std::int64_t kv_cache_bytes = 0;   // 0: enough for max_num_seqs sequences of 1024 tokens, at most 256 MiB
+  std::int32_t block_size = 16;
+  std::int32_t max_num_seqs = 16;
+  std::int32_t max_num_batched_tokens = 512;
+  std::int32_t max_model_len = 0;    // 0: the model's own
+  unsigned max_threads = 0;          // 0: all of the pool
+};
+
+/// The read-only half of a stage: weights and what the front end asks of them. Shared by the stage's replicas.
+/// Immutable after loading, so any thread may use it.
+class stage_model {
+public:
+  virtual ~stage_model() = default;
+  /// A new runner with its own state. `pool` must outlive it.
+  [[nodiscard]] virtual std::unique_ptr<runner> make_runner(const runner_options& options, thread_pool& pool) const = 0;
+  /// Text stages: tokenizer and chat template of the checkpoint; null otherwise (a template may be missing too).
+  [[nodiscard]] virtual const text::tokenizer* tokenizer() const { return nullptr; }
+  [[nodiscard]] virtual const text::chat_template* chat_template() const { return nullptr; }
+  /// Voice stages: speakers by name, the default first; empty if the voice has no names.
+  [[nodiscard]] virtual std::vector<std::string> speakers() const { return {}; }
+  /// Hash over config and weights' names, shapes and a sample of their bytes; equal for the same checkpoint.
+  [[nodiscard]] virtual std::uint64_t fingerprint() const = 0;
+};
+
+/// Loads the part of a checkpoint that `spec` names; families are found in the registry (registry.cpp).
+/// Throws `load_error` with one sentence: file, what was expected, what was found.
+std::shared_ptr<const stage_model> load_stage_model(const stage_model_spec& spec);
+
+} // namespace omni
