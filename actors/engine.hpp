@@ -25,6 +25,9 @@ public:
   virtual void on_end(const std::optional<failure>& problem) = 0;
 };
 
+/// Makes the model of one stage; throws `load_error`.
+using model_loader = std::function<std::shared_ptr<const stage_model>(const stage_model_spec&)>;
+
 enum class replica_state : std::uint8_t { starting, serving, draining, lost };
 
 /// One line of the operator's view.
@@ -41,7 +44,8 @@ class engine {
 public:
   /// Loads the models, starts every actor, and returns when all local replicas serve. Errors: `load_failed`,
   /// `invalid_request` for a configuration that cannot be.
-  static expected<std::unique_ptr<engine>> start(engine_config config);
+  /// `load` is for programs that bring models of their own.
+  static expected<std::unique_ptr<engine>> start(engine_config config, model_loader load = load_stage_model);
 
   /// Stops: requests that still run fail with `shutting_down`.
   ~engine();

@@ -24,6 +24,7 @@ struct payload {
   std::int64_t rows = 0;
   std::int64_t width = 0;
   std::int32_t sample_rate = 0; // Hz, for samples
+  bool ends_segment = false;    // rows: a sentence ends here, so a vocoder flushes its state after them
 
   /// `count` values of F32, row-major [rows, width]; the kind must be `rows` or `samples`.
   [[nodiscard]] const float* f32() const { return reinterpret_cast<const float*>(bytes.data()); }
