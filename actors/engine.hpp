@@ -5,6 +5,8 @@
 #include "messages/errc.hpp"
 #include "messages/ids.hpp"
 #include "messages/output.hpp"
+#include "messages/replica_status.hpp"
+#include "messages/report.hpp"
 #include "messages/request.hpp"
 
 #include <functional>
@@ -27,17 +29,6 @@ public:
 
 /// Makes the model of one stage; throws `load_error`.
 using model_loader = std::function<std::shared_ptr<const stage_model>(const stage_model_spec&)>;
-
-enum class replica_state : std::uint8_t { starting, serving, draining, lost };
-
-/// One line of the operator's view.
-struct replica_status {
-  stage_id stage;
-  replica_id replica;
-  replica_state state = replica_state::starting;
-  std::int32_t running = 0;
-  std::int32_t waiting = 0;
-};
 
 /// The facade that programs embed: a running pipeline. Thread safe; no call waits for a step of a model.
 class engine {
