@@ -9,13 +9,12 @@ namespace omni {
 constexpr float f16_to_f32(std::uint16_t bits) {
   const std::uint32_t sign = (bits & 0x8000U) << 16;
   const std::uint32_t magnitude = bits & 0x7fffU;
-  // Halves are scaled by an exact power of two, so that subnormals need no loop; infinities and NaNs get the top
-  // exponent.
-  const std::uint32_t shifted = magnitude << 13;
-  if (magnitude >= 0x7c00U)
-    return std::bit_cast<float>(sign | 0x7f800000U | shifted | (magnitude > 0x7c00U ? 0x400000U : 0U));
-  const float scaled = std::bit_cast<float>(shifted) * 0x1p112F;
-  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(scaled));
+  std::uint32_t value = (magnitude << 13) + 0x38000000U; // moves the exponent's bias from 15 to 127
+  if (magnitude >= 0x7c00U) value = 0x7f800000U | magnitude << 13;
+  if (magnitude > 0x7c00U) value |= 0x400000U;
+  // Subnormal: an integer times 2^-24. Built so, no F32 subnormal is touched, which a thread may flush to zero.
+  if (magnitude < 0x400U) value = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24F);
+  return std::bit_cast<float>(sign | value);
 }
 
 /// The nearest IEEE half as bits, ties to even; too large becomes infinity, NaN a quiet NaN.

@@ -5,6 +5,8 @@
 
 namespace omni {
 
+struct gguf_part;
+
 /// A GGUF checkpoint, version 2 or 3, in one file or split into NAME-00001-of-0000N.gguf. Layout: ggml `docs/gguf.md`.
 /// Shapes are row-major: what the file calls [in, out] is [out, in] here.
 class gguf_file final : public mapped_checkpoint {
@@ -19,8 +21,8 @@ public:
   [[nodiscard]] const gguf_metadata& metadata() const { return metadata_; }
 
 private:
-  gguf_file(std::string where, gguf_metadata metadata)
-      : mapped_checkpoint(std::move(where)), metadata_(std::move(metadata)) {}
+  gguf_file(std::string where, const gguf_part& first);
+  void add_part(const gguf_part& part, std::shared_ptr<const void> owner);
   void open_other_parts(const std::filesystem::path& first, std::int64_t parts);
 
   gguf_metadata metadata_;

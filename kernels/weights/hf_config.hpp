@@ -48,6 +48,8 @@ private:
   hf_config(std::shared_ptr<const document> root, const nlohmann::json* object, std::string path)
       : root_(std::move(root)), object_(object), path_(std::move(path)) {}
   [[nodiscard]] const nlohmann::json* lookup(std::string_view key) const;
+  template <class T, class Accept>
+  [[nodiscard]] std::vector<T> array(std::string_view key, const std::string& expected, Accept accept) const;
   [[nodiscard]] std::string path_of(std::string_view key) const;
   [[noreturn]] void mismatch(std::string_view key, const std::string& expected, const nlohmann::json* found) const;
 

@@ -6,6 +6,8 @@
 
 namespace omni {
 
+struct onnx_model;
+
 /// An attribute of a node; only the field that its type names is set.
 struct onnx_attribute {
   std::string_view name;
@@ -60,8 +62,7 @@ public:
   [[nodiscard]] std::optional<std::string_view> find_gather_table(std::string_view index) const;
 
 private:
-  friend class onnx_reader;
-  using mapped_checkpoint::mapped_checkpoint;
+  onnx_file(std::string where, onnx_model model);
 
   std::vector<onnx_node> nodes_;
   std::vector<std::string_view> inputs_;
