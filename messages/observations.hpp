@@ -38,8 +38,8 @@ enum class bad_value : std::uint8_t {
   unknown_engine, // a report of a replica that nobody registered; left out
   malformed,      // a report whose parts do not fit together; the part is left out
 };
-inline constexpr std::size_t bad_values = 5;
-using bad_value_counts = std::array<std::int64_t, bad_values>;
+inline constexpr std::size_t bad_value_kinds = 5;
+using bad_value_counts = std::array<std::int64_t, bad_value_kinds>;
 
 /// `value` if it is finite and not negative; else the nearest usable value, counted in `bad`.
 [[nodiscard]] double checked(double value, bad_value_counts& bad);
