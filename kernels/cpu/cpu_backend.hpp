@@ -1,0 +1,21 @@
+#pragma once
+
+#include "kernels/ops/backend.hpp"
+
+namespace omni::cpu {
+
+/// Every op in its own file, cut into pieces for the lane; the arithmetic is in the kernels that Highway dispatches.
+class cpu_backend final : public backend {
+public:
+  void embed(const embed_args& args, const op_context& context) const override;
+  linear_input prepare_linear(const prepare_linear_args& args, const op_context& context) const override;
+  void linear(std::span<const linear_job> jobs, const op_context& context) const override;
+  void rms_norm(const rms_norm_args& args, const op_context& context) const override;
+  void rope(const rope_args& args, const op_context& context) const override;
+  void write_kv(const write_kv_args& args, const op_context& context) const override;
+  void attention(const attention_args& args, const op_context& context) const override;
+  void route(const route_args& args, const op_context& context) const override;
+  void combine_experts(const combine_experts_args& args, const op_context& context) const override;
+};
+
+} // namespace omni::cpu

@@ -1,0 +1,142 @@
+#include "kernels/ops/linear.hpp"
+
+#include "kernels/cpu/cpu_backend.hpp"
+#include "kernels/cpu/linear_kernels.hpp"
+#include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/vector_ops.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace omni::cpu {
+namespace {
+
+constexpr std::int64_t lanes = packed_weight::panel_rows;
+constexpr std::int64_t scratch_floats = 4096; // of one thread's tile, on its stack
+
+/// How one job is cut: pieces of `panels` panels times `tiles` tiles of rows.
+struct job_plan {
+  std::int64_t tile_rows = 0;
+  std::int64_t tiles = 0; // of the job
+  std::int64_t panels_of_chunk = 0;
+  std::int64_t tiles_of_chunk = 0;
+  std::int64_t panel_chunks = 0;
+  std::int64_t chunks = 0;
+};
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t tile_bytes(const linear_input& x, std::int64_t rows) {
+  return rows * (x.quantised ? x.columns / packed_weight::block * quantised_block_bytes : x.columns * 4);
+}
+
+job_plan plan(const linear_job& job, unsigned threads) {
+  const auto& w = *job.weight;
+  job_plan p;
+  p.tile_rows = job.x->quantised ? quantised_tile_rows() : float_tile_rows();
+  p.tiles = divide_up(job.x->rows, p.tile_rows);
+  const std::int64_t panel_bytes = w.panel_bytes() * (job.gate != nullptr ? 2 : 1);
+  // Weights of a chunk stay in the first-level cache while they meet several tiles; a single tile streams them, and a
+  // chunk is then as small as claiming it allows, so that threads end together.
+  constexpr std::int64_t kept_bytes = 24 << 10, streamed_bytes = 96 << 10;
+  const std::int64_t most_panels = std::max<std::int64_t>(1, (p.tiles > 1 ? kept_bytes : streamed_bytes) / panel_bytes);
+  const std::int64_t wanted = 4 * static_cast<std::int64_t>(threads);
+  p.panels_of_chunk = std::clamp<std::int64_t>(w.panels() / wanted, 1, most_panels);
+  if (p.panels_of_chunk > 1) p.panels_of_chunk -= p.panels_of_chunk % 2;
+  p.panel_chunks = divide_up(w.panels(), p.panels_of_chunk);
+  const std::int64_t row_pieces = std::clamp<std::int64_t>(divide_up(wanted, p.panel_chunks), 1, p.tiles);
+  p.tiles_of_chunk = divide_up(p.tiles, row_pieces);
+  p.chunks = p.panel_chunks * divide_up(p.tiles, p.tiles_of_chunk);
+  return p;
+}
+
+/// Adds the bias, or gates, and writes the columns that exist.
+void finish_tile(const linear_job& job, const float* product, const float* gate, std::int64_t stride, std::int64_t row,
+                 std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  for (std::int64_t m = 0; m < rows; ++m) {
+    float* const out = job.out.f32() + (row + m) * job.out.columns() + column;
+    if (gate != nullptr)
+      gate_values(gate + m * stride, product + m * stride, out, columns);
+    else if (job.bias != nullptr)
+      add_values(product + m * stride, job.bias + column, out, columns);
+    else
+      std::memcpy(out, product + m * stride, static_cast<std::size_t>(columns) * sizeof(float));
+  }
+}
+
+/// One tile of rows against panels [first, first + panels).
+void run_tile(const linear_job& job, const job_plan& p, std::int64_t tile, std::int64_t first, std::int64_t panels) {
+  const auto& x = *job.x;
+  const std::int64_t row = tile * p.tile_rows, rows = std::min(p.tile_rows, x.rows - row);
+  const std::byte* const data = x.data + tile * tile_bytes(x, p.tile_rows);
+  const auto pick = [&](const packed_weight& w) {
+    return x.quantised ? quantised_tile(w.format, rows) : float_tile(w.format, rows);
+  };
+  const std::int64_t column = first * lanes, columns = std::min(panels * lanes, job.weight->rows - column);
+  if (job.gate == nullptr && job.bias == nullptr && columns == panels * lanes) {
+    pick (*job.weight)(
+        {data, job.weight, first, panels, job.out.f32() + row * job.out.columns() + column, job.out.columns()});
+    return;
+  }
+  alignas(64) float product[scratch_floats], gate[scratch_floats];
+  const std::int64_t stride = panels * lanes;
+  pick (*job.weight)({data, job.weight, first, panels, product, stride});
+  if (job.gate != nullptr) pick (*job.gate)({data, job.gate, first, panels, gate, stride});
+  finish_tile(job, product, job.gate != nullptr ? gate : nullptr, stride, row, rows, column, columns);
+}
+
+void run_chunk(const linear_job& job, const job_plan& p, std::int64_t chunk) {
+  const std::int64_t first_panel = chunk % p.panel_chunks * p.panels_of_chunk;
+  const std::int64_t last_panel = std::min(first_panel + p.panels_of_chunk, job.weight->panels());
+  const std::int64_t first_tile = chunk / p.panel_chunks * p.tiles_of_chunk;
+  const std::int64_t last_tile = std::min(first_tile + p.tiles_of_chunk, p.tiles);
+  const std::int64_t most_panels = scratch_floats / (lanes * p.tile_rows);
+  for (std::int64_t tile = first_tile; tile < last_tile; ++tile)
+    for (std::int64_t panel = first_panel; panel < last_panel; panel += most_panels)
+      run_tile(job, p, tile, panel, std::min(most_panels, last_panel - panel));
+}
+
+void copy_tile(const float* x, std::int64_t columns, std::int64_t rows, float* out) {
+  for (std::int64_t k = 0; k < columns; ++k)
+    for (std::int64_t m = 0; m < rows; ++m) out[k * rows + m] = x[m * columns + k];
+}
+
+} // namespace
+
+linear_input cpu_backend::prepare_linear(const prepare_linear_args& args, const op_context& context) const {
+  linear_input input{args.quantised, args.x.rows(), args.x.columns(), static_cast<const std::byte*>(args.x.data)};
+  if (!args.quantised && input.rows <= 1) return input; // one row is its own tile
+  auto* const data = static_cast<std::byte*>(context.scratch.take(dtype::i8, {tile_bytes(input, input.rows)}).data);
+  const std::int64_t tile_rows = args.quantised ? quantised_tile_rows() : float_tile_rows();
+  const double cost_ns = static_cast<double>(tile_rows * input.columns) * 0.3;
+  for_ranges(context, divide_up(input.rows, tile_rows), cost_ns, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const std::int64_t row = tile * tile_rows, rows = std::min(tile_rows, input.rows - row);
+      const float* const from = args.x.f32() + row * input.columns;
+      std::byte* const to = data + tile * tile_bytes(input, tile_rows);
+      if (args.quantised)
+        quantise_tile(from, input.columns, rows, to);
+      else
+        copy_tile(from, input.columns, rows, reinterpret_cast<float*>(to));
+    }
+  });
+  input.data = data;
+  return input;
+}
+
+void cpu_backend::linear(std::span<const linear_job> jobs, const op_context& context) const {
+  auto* const plans = static_cast<job_plan*>(
+      context.scratch.take(dtype::i8, {static_cast<std::int64_t>(jobs.size() * sizeof(job_plan))}).data);
+  std::int64_t chunks = 0;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    plans[j] = jobs[j].x->rows > 0 ? plan(jobs[j], context.lane.threads()) : job_plan{};
+    chunks += plans[j].chunks;
+  }
+  context.lane.parallel(chunks, [&](std::int64_t i) {
+    std::size_t j = 0;
+    for (; i >= plans[j].chunks; ++j) i -= plans[j].chunks;
+    run_chunk(jobs[j], plans[j], i);
+  });
+}
+
+} // namespace omni::cpu

@@ -1,0 +1,90 @@
+// Products of F32 rows with weights kept as F32, F16 or bfloat16. A lane is an output row; each output is one chain of
+// fused multiply-adds in column order.
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/linear_kernels.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/linear_float.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/simd-inl.hpp"
+
+#include <hwy/cache_control.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace omni::HWY_NAMESPACE {
+
+using cpu::tile_args;
+
+/// `Panels` panels at once: enough chains of additions to hide their latency, and one load of x for all of them.
+template <class T, int R, int Panels>
+HWY_INLINE void float_panels_at_once(const tile_args& a, std::int64_t panel) {
+  const auto& w = *a.weight;
+  const T* weights[Panels];
+  for (int p = 0; p < Panels; ++p)
+    weights[p] = reinterpret_cast<const T*>(w.data + (a.first_panel + panel + p) * w.panel_bytes());
+  const auto* x = reinterpret_cast<const float*>(a.x);
+  f32x16 sum[R][Panels];
+  for (int m = 0; m < R; ++m)
+    for (int p = 0; p < Panels; ++p) sum[m][p] = splat(0.0F);
+  for (std::int64_t k = 0; k < w.columns; ++k) {
+    f32x16 column[Panels];
+    for (int p = 0; p < Panels; ++p) {
+      column[p] = load16(weights[p] + k * lanes16);
+      if constexpr (R <= 2) hwy::Prefetch(weights[p] + k * lanes16 + 2048 / sizeof(T));
+    }
+    for (int m = 0; m < R; ++m) {
+      const f32x16 value = splat(x[k * R + m]);
+      for (int p = 0; p < Panels; ++p) sum[m][p] = fma(column[p], value, sum[m][p]);
+    }
+  }
+  for (int m = 0; m < R; ++m)
+    for (int p = 0; p < Panels; ++p) store16(sum[m][p], a.out + m * a.out_stride + 16 * (panel + p));
+}
+
+template <class T, int R>
+void float_panels(const tile_args& a) {
+  constexpr int at_once = R <= 2 ? 4 / parts + (parts == 4) : parts == 1 ? 2 : 1;
+  std::int64_t p = 0;
+  for (; p + at_once <= a.panels; p += at_once) float_panels_at_once<T, R, at_once>(a, p);
+  for (; p < a.panels; ++p) float_panels_at_once<T, R, 1>(a, p);
+}
+
+template <class T, int R = most_tile_rows>
+cpu::tile_function float_tile_for(std::int64_t rows) {
+  if (rows == R) return &float_panels<T, R>;
+  if constexpr (R > 1) return float_tile_for<T, R - 1>(rows);
+  return nullptr;
+}
+
+cpu::tile_function pick_float_tile(const weight_format& format, std::int64_t rows) {
+  switch (format.layout) {
+  case weight_layout::f16:
+    return float_tile_for<hwy::float16_t>(rows);
+  case weight_layout::bf16:
+    return float_tile_for<hwy::bfloat16_t>(rows);
+  default:
+    return float_tile_for<float>(rows);
+  }
+}
+
+int most_float_rows() { return most_tile_rows; }
+
+} // namespace omni::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace omni {
+HWY_EXPORT(pick_float_tile);
+HWY_EXPORT(most_float_rows);
+
+namespace cpu {
+
+tile_function float_tile(const weight_format& format, std::int64_t rows) {
+  return HWY_DYNAMIC_DISPATCH(pick_float_tile)(format, rows);
+}
+int float_tile_rows() { return HWY_DYNAMIC_DISPATCH(most_float_rows)(); }
+
+} // namespace cpu
+} // namespace omni
+#endif

@@ -1,0 +1,136 @@
+// Products of rows quantised to 8 bits with weights of 4 or 8 bits. A lane is an output row; each 32 columns (16 for
+// Q6_K) are one exact integer sum, scaled and added to a float accumulator in column order.
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/linear_kernels.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/linear_quantised.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/dot8-inl.hpp"
+#include "kernels/cpu/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace omni::HWY_NAMESPACE {
+
+using cpu::tile_args;
+
+template <bool FourBits, class Scale, bool HasMin, int Group>
+struct quantised_format {
+  static constexpr bool four_bits = FourBits;
+  using scale_type = Scale;
+  static constexpr bool has_min = HasMin;
+  static constexpr int group = Group;
+};
+
+template <class F, int R>
+void quantised_panels(const tile_args& a) {
+  using scale_type = typename F::scale_type;
+  constexpr int groups = 32 / F::group; // per block
+  constexpr int quant_block_bytes = F::four_bits ? 256 : 512;
+  constexpr int scales_of_group = F::has_min ? 32 : 16;
+  const auto& w = *a.weight;
+  const std::int64_t blocks = w.columns / 32, panel_bytes = w.panel_bytes(), quant_bytes = w.quant_bytes();
+  // value = scale * (q - offset) + (min or scale * -zero_point) + scale * offset
+  const f32x16 shift = splat(static_cast<float>(dot_offset<F::four_bits> - w.format.zero_point));
+  for (std::int64_t p = 0; p < a.panels; ++p) {
+    const std::byte* quants = w.data + (a.first_panel + p) * panel_bytes;
+    const auto* scales = reinterpret_cast<const scale_type*>(quants + quant_bytes);
+    const std::byte* x = a.x;
+    f32x16 sum[R];
+    for (int m = 0; m < R; ++m) sum[m] = splat(0.0F);
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      prefetch_ahead<quant_block_bytes + scales_of_group * groups* static_cast<int>(sizeof(scale_type))>(quants);
+      const auto* const factors = reinterpret_cast<const float*>(x + 32 * R); // [4][R]
+      for (int g = 0; g < groups; ++g) {
+        const f32x16 scale = load16(scales);
+        f32x16 min = scale * shift;
+        if constexpr (F::has_min) min = dot_offset<F::four_bits> == 0 ? load16(scales + 16) : min + load16(scales + 16);
+        i32x16 dot[R];
+        dot_words<F::four_bits, R, 8 / groups>(quants + g * (quant_block_bytes / groups), x + g * 16 * R, dot);
+        const float* const sums = factors + (groups == 1 ? 1 : 2 + g) * R;
+        for (int m = 0; m < R; ++m) {
+          sum[m] = fma(to_f32(dot[m]), scale * splat(factors[m]), sum[m]);
+          sum[m] = fma(min, splat(sums[m]), sum[m]);
+        }
+        scales += scales_of_group;
+      }
+      quants += quant_block_bytes;
+      x += cpu::quantised_block_bytes * R;
+    }
+    for (int m = 0; m < R; ++m) store16(sum[m], a.out + m * a.out_stride + 16 * p);
+  }
+}
+
+template <class F, int R = most_tile_rows>
+cpu::tile_function quantised_tile_for(std::int64_t rows) {
+  if (rows == R) return &quantised_panels<F, R>;
+  if constexpr (R > 1) return quantised_tile_for<F, R - 1>(rows);
+  return nullptr;
+}
+
+cpu::tile_function pick_quantised_tile(const weight_format& format, std::int64_t rows) {
+  using half = hwy::float16_t;
+  const bool f16 = format.scale_type == dtype::f16;
+  if (format.layout == weight_layout::u4) {
+    if (!format.has_min) return quantised_tile_for<quantised_format<true, half, false, 32>>(rows);
+    if (f16) return quantised_tile_for<quantised_format<true, half, true, 32>>(rows);
+    return quantised_tile_for<quantised_format<true, float, true, 32>>(rows);
+  }
+  if (format.group == 16) return quantised_tile_for<quantised_format<false, float, false, 16>>(rows);
+  if (!format.has_min) return quantised_tile_for<quantised_format<false, half, false, 32>>(rows);
+  if (f16) return quantised_tile_for<quantised_format<false, half, true, 32>>(rows);
+  return quantised_tile_for<quantised_format<false, float, true, 32>>(rows);
+}
+
+int most_quantised_rows() { return most_tile_rows; }
+
+/// One block of one row: 32 values to signed bytes and factors {scale, scale * sum, of the first half, of the second}.
+HWY_INLINE void quantise_block(const float* x, std::int8_t* bytes, float* factors) {
+  const f32x16 low = load16(x), high = load16(x + 16);
+  const float largest = max_lane(max(abs(low), abs(high)));
+  const float scale = largest / 127.0F;
+  const f32x16 inverse = splat(largest > 0.0F ? 127.0F / largest : 0.0F);
+  const std::int32_t first = to_bytes(low * inverse, bytes), second = to_bytes(high * inverse, bytes + 16);
+  factors[0] = scale;
+  factors[1] = scale * static_cast<float>(first + second);
+  factors[2] = scale * static_cast<float>(first);
+  factors[3] = scale * static_cast<float>(second);
+}
+
+void quantise_rows(const float* x, std::int64_t columns, std::int64_t rows, std::byte* out) {
+  for (std::int64_t m = 0; m < rows; ++m) {
+    for (std::int64_t b = 0; b < columns / 32; ++b) {
+      alignas(64) std::int8_t bytes[32];
+      float factors[4];
+      quantise_block(x + m * columns + b * 32, bytes, factors);
+      std::byte* const block = out + b * cpu::quantised_block_bytes * rows;
+      for (std::int64_t word = 0; word < 8; ++word) hwy::CopyBytes<4>(bytes + 4 * word, block + (word * rows + m) * 4);
+      auto* const to = reinterpret_cast<float*>(block + 32 * rows);
+      for (std::int64_t f = 0; f < 4; ++f) to[f * rows + m] = factors[f];
+    }
+  }
+}
+
+} // namespace omni::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace omni {
+HWY_EXPORT(pick_quantised_tile);
+HWY_EXPORT(most_quantised_rows);
+HWY_EXPORT(quantise_rows);
+
+namespace cpu {
+
+tile_function quantised_tile(const weight_format& format, std::int64_t rows) {
+  return HWY_DYNAMIC_DISPATCH(pick_quantised_tile)(format, rows);
+}
+int quantised_tile_rows() { return HWY_DYNAMIC_DISPATCH(most_quantised_rows)(); }
+void quantise_tile(const float* x, std::int64_t columns, std::int64_t rows, std::byte* out) {
+  HWY_DYNAMIC_DISPATCH(quantise_rows)(x, columns, rows, out);
+}
+
+} // namespace cpu
+} // namespace omni
+#endif

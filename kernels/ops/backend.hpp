@@ -1,0 +1,39 @@
+#pragma once
+
+#include "kernels/ops/attention.hpp"
+#include "kernels/ops/embed.hpp"
+#include "kernels/ops/linear.hpp"
+#include "kernels/ops/moe.hpp"
+#include "kernels/ops/norm.hpp"
+#include "kernels/ops/rope.hpp"
+
+#include <span>
+
+namespace omni {
+
+/// All that a device can compute, on one page. Each op has its own header with shapes and contract; models call the
+/// free functions there, which check the shapes and come here. Stateless, so any number of threads may share one.
+class backend {
+public:
+  virtual ~backend() = default;
+
+  // Rows of embeddings and matrix products.
+  virtual void embed(const embed_args&, const op_context&) const = 0;
+  virtual linear_input prepare_linear(const prepare_linear_args&, const op_context&) const = 0;
+  virtual void linear(std::span<const linear_job>, const op_context&) const = 0;
+
+  // Around attention.
+  virtual void rms_norm(const rms_norm_args&, const op_context&) const = 0;
+  virtual void rope(const rope_args&, const op_context&) const = 0;
+  virtual void write_kv(const write_kv_args&, const op_context&) const = 0;
+  virtual void attention(const attention_args&, const op_context&) const = 0;
+
+  // Mixture of experts.
+  virtual void route(const route_args&, const op_context&) const = 0;
+  virtual void combine_experts(const combine_experts_args&, const op_context&) const = 0;
+};
+
+/// The CPU's backend; instruction sets are chosen at run time (kernels/cpu/isa.hpp).
+const backend& cpu_device();
+
+} // namespace omni
