@@ -107,6 +107,11 @@ void append_plain(std::string& to, const decimal& number) {
 
 } // namespace
 
+label_set with(label_set labels, std::string_view name, std::string_view value) {
+  labels.emplace_back(name, value);
+  return labels;
+}
+
 void append_value(std::string& to, double value) {
   if (std::isnan(value)) {
     to += "NaN";

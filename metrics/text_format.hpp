@@ -16,6 +16,8 @@ inline constexpr std::string_view text_format_content_type = "text/plain; versio
 
 /// Names and values of a series' labels; any order.
 using label_set = std::vector<std::pair<std::string, std::string>>;
+/// `labels` and one more.
+[[nodiscard]] label_set with(label_set labels, std::string_view name, std::string_view value);
 
 /// The shortest digits that read back as `value`: "1.0", "0.3", "1e+06", "+Inf", "NaN". Also for `le`.
 [[nodiscard]] std::string format_value(double value);
