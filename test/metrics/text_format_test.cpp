@@ -42,9 +42,9 @@ TEST(series_lines, labels_are_sorted_with_le_among_them) {
 }
 
 TEST(series_lines, a_summary_has_count_and_sum_only) {
-  EXPECT_THAT(series_lines(family_of(family_id::http_request_size), {{"handler", "/v1"}}, {}),
-              ElementsAre("http_request_size_bytes_count{handler=\"/v1\"} ",
-                          "http_request_size_bytes_sum{handler=\"/v1\"} "));
+  EXPECT_THAT(
+      series_lines(family_of(family_id::http_request_size), {{"handler", "/v1"}}, {}),
+      ElementsAre("http_request_size_bytes_count{handler=\"/v1\"} ", "http_request_size_bytes_sum{handler=\"/v1\"} "));
 }
 
 TEST(series_lines, without_labels_there_are_no_braces) {
@@ -59,7 +59,8 @@ TEST(series_lines, backslash_quote_and_newline_in_a_label_value_are_escaped) {
 TEST(family_head, help_escapes_backslash_and_newline_but_no_quotes) {
   family row = family_of(family_id::requests_running);
   row.help = "a\\b\n\"c\"";
-  EXPECT_EQ(family_head(row), "# HELP vllm:num_requests_running a\\\\b\\n\"c\"\n# TYPE vllm:num_requests_running gauge\n");
+  EXPECT_EQ(family_head(row),
+            "# HELP vllm:num_requests_running a\\\\b\\n\"c\"\n# TYPE vllm:num_requests_running gauge\n");
 }
 
 TEST(created_line, a_counter_loses_its_suffix_and_a_histogram_keeps_its_whole_name) {
