@@ -1,0 +1,208 @@
+#include "kernels/cpu/conv_kernels.hpp"
+
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/parallel.hpp"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/conv_pointwise.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <hwy/contrib/math/math-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace omni::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using lane_tag = hn::CappedTag<float, 16>;
+using lanes = hn::Vec<lane_tag>;
+
+HWY_INLINE std::int64_t width() { return static_cast<std::int64_t>(hn::Lanes(lane_tag())); }
+
+/// Calls step(column, mask) over `columns` values; the mask is full but for the last vector.
+template <class Step>
+HWY_INLINE void for_columns(std::int64_t columns, Step&& step) {
+  const lane_tag d;
+  std::int64_t c = 0;
+  const auto all = hn::FirstN(d, static_cast<std::size_t>(width()));
+  for (; c + width() <= columns; c += width()) step(c, all);
+  if (c < columns) step(c, hn::FirstN(d, static_cast<std::size_t>(columns - c)));
+}
+
+/// Rational fit of erf(x) / x in x^2 over |x| <= 3.925, least maximum relative error (2e-8 before rounding).
+HWY_INLINE lanes erf(lanes x) {
+  const lane_tag d;
+  x = hn::Clamp(x, hn::Set(d, -3.925F), hn::Set(d, 3.925F));
+  const auto z = hn::Mul(x, x);
+  auto above = hn::Set(d, 2.0462400698306737e-06F);
+  for (const float c : {0.00028482804191298783F, 0.003771663410589099F, 0.05276654288172722F, 0.19057244062423706F,
+                        1.1283791065216064F})
+    above = hn::MulAdd(above, z, hn::Set(d, c));
+  auto below = hn::Set(d, 3.804919106187299e-05F);
+  for (const float c : {0.0011636519338935614F, 0.014981405809521675F, 0.11417397111654282F, 0.5022231936454773F, 1.0F})
+    below = hn::MulAdd(below, z, hn::Set(d, c));
+  const auto one = hn::Set(d, 1.0F);
+  return hn::Clamp(hn::Div(hn::Mul(x, above), below), hn::Neg(one), one);
+}
+
+HWY_INLINE lanes gelu(lanes x) {
+  const lane_tag d;
+  const auto half = hn::Mul(x, hn::Set(d, 0.5F));
+  return hn::MulAdd(half, erf(hn::Mul(x, hn::Set(d, 0.70710678118654752F))), half);
+}
+
+void layer_norm_rows(const layer_norm_args& a, std::int64_t first, std::int64_t end) {
+  const lane_tag d;
+  const auto per_value = 1.0F / static_cast<float>(a.channels);
+  for (auto row = first; row < end; ++row) {
+    const auto at = row * a.channels;
+    float* HWY_RESTRICT out = a.out + at;
+    const auto load = [&](std::int64_t c, auto mask) {
+      const auto x = hn::MaskedLoad(mask, d, a.x + at + c);
+      return a.add != nullptr ? hn::Add(x, hn::MaskedLoad(mask, d, a.add + at + c)) : x;
+    };
+    auto sum = hn::Zero(d);
+    for_columns(a.channels, [&](std::int64_t c, auto mask) { sum = hn::Add(sum, load(c, mask)); });
+    const auto mean = hn::Mul(hn::SumOfLanes(d, sum), hn::Set(d, per_value));
+    auto squares = hn::Zero(d);
+    for_columns(a.channels, [&](std::int64_t c, auto mask) {
+      const auto v = hn::IfThenElseZero(mask, hn::Sub(load(c, mask), mean));
+      squares = hn::MulAdd(v, v, squares);
+    });
+    const auto variance = hn::Mul(hn::SumOfLanes(d, squares), hn::Set(d, per_value));
+    const auto scale = hn::Div(hn::Set(d, 1.0F), hn::Sqrt(hn::Add(variance, hn::Set(d, 1e-5F))));
+    for_columns(a.channels, [&](std::int64_t c, auto mask) {
+      const auto v = hn::Mul(hn::Sub(load(c, mask), mean), scale);
+      auto y = hn::MulAdd(v, hn::MaskedLoad(mask, d, a.gamma + c), hn::MaskedLoad(mask, d, a.beta + c));
+      if (a.gelu) y = gelu(y);
+      if (a.residual != nullptr) y = hn::Add(hn::MaskedLoad(mask, d, a.residual + at + c), y);
+      hn::BlendedStore(y, mask, d, out + c);
+    });
+  }
+}
+
+void gate_rows(const tanh_sigmoid_gate_args& a, std::int64_t first, std::int64_t end) {
+  const lane_tag d;
+  const auto one = hn::Set(d, 1.0F);
+  for (auto row = first; row < end; ++row) {
+    const float* left = a.in + row * 2 * a.channels;
+    for_columns(a.channels, [&](std::int64_t c, auto mask) {
+      const auto t = hn::MaskedLoad(mask, d, left + c);
+      const auto s = hn::MaskedLoad(mask, d, left + a.channels + c);
+      const auto gate = hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(s))));
+      hn::BlendedStore(hn::Mul(hn::Tanh(d, t), gate), mask, d, a.out + row * a.channels + c);
+    });
+  }
+}
+
+void softmax_rows(float* values, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+  const lane_tag d;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    float* x = values + row * stride;
+    const auto lowest = hn::Set(d, -3.0e38F);
+    auto top = lowest;
+    for_columns(columns, [&](std::int64_t c, auto mask) {
+      top = hn::Max(top, hn::IfThenElse(mask, hn::MaskedLoad(mask, d, x + c), lowest));
+    });
+    top = hn::MaxOfLanes(d, top);
+    auto sum = hn::Zero(d);
+    for_columns(columns, [&](std::int64_t c, auto mask) {
+      const auto e = hn::IfThenElseZero(mask, hn::Exp(d, hn::Sub(hn::MaskedLoad(mask, d, x + c), top)));
+      sum = hn::Add(sum, e);
+      hn::BlendedStore(e, mask, d, x + c);
+    });
+    const auto scale = hn::Div(hn::Set(d, 1.0F), hn::SumOfLanes(d, sum));
+    for_columns(columns, [&](std::int64_t c, auto mask) {
+      hn::BlendedStore(hn::Mul(hn::MaskedLoad(mask, d, x + c), scale), mask, d, x + c);
+    });
+  }
+}
+
+void mono_rows(const conv_to_mono_args& a, std::int64_t first, std::int64_t end) {
+  const lane_tag d;
+  constexpr std::int64_t together = 8; // outputs that share a weight load
+  const auto& w = *a.weights;
+  const auto* weight = reinterpret_cast<const float*>(w.weight.data());
+  for (auto row = first; row < end; row += together) {
+    lanes sum[together];
+    const auto rows = std::min(together, end - row);
+    // Short of eight rows the last one is computed again and dropped: one code path for each value.
+    const float* from[together];
+    for (std::int64_t r = 0; r < together; ++r) {
+      from[r] = a.x + (row + std::min(r, rows - 1)) * w.in;
+      sum[r] = hn::Zero(d);
+    }
+    for_columns(w.in * w.taps, [&](std::int64_t i, auto mask) {
+      const auto v = hn::MaskedLoad(mask, d, weight + i);
+      HWY_UNROLL(8)
+      for (std::int64_t r = 0; r < together; ++r) sum[r] = hn::MulAdd(hn::MaskedLoad(mask, d, from[r] + i), v, sum[r]);
+    });
+    HWY_ALIGN float totals[16];
+    for (std::int64_t r = 0; r < together; ++r) totals[r] = hn::GetLane(hn::SumOfLanes(d, sum[r])) + w.bias;
+    for (std::int64_t r = 0; r < together; r += width()) hn::Store(hn::Tanh(d, hn::Load(d, totals + r)), d, totals + r);
+    std::copy_n(totals, rows, a.out + row);
+  }
+}
+
+void depthwise_rows(const conv_depthwise_args& a, std::int64_t first, std::int64_t end) {
+  const lane_tag d;
+  const auto& w = *a.weights;
+  const auto* weight = reinterpret_cast<const float*>(w.weight.data());
+  const auto* bias = reinterpret_cast<const float*>(w.bias.data());
+  for (auto row = first; row < end; ++row)
+    for_columns(w.channels, [&](std::int64_t c, auto mask) {
+      auto sum = hn::MaskedLoad(mask, d, bias + c);
+      for (std::int64_t k = 0; k < w.taps; ++k)
+        sum = hn::MulAdd(hn::MaskedLoad(mask, d, weight + k * w.channels + c),
+                         hn::MaskedLoad(mask, d, a.x + (row + k * w.dilation) * w.channels + c), sum);
+      hn::BlendedStore(sum, mask, d, a.out + row * w.channels + c);
+    });
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace omni::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace omni::cpu {
+HWY_EXPORT(layer_norm_rows);
+HWY_EXPORT(gate_rows);
+HWY_EXPORT(softmax_rows);
+HWY_EXPORT(mono_rows);
+HWY_EXPORT(depthwise_rows);
+
+// Costs are guesses for one 256-bit core, in nanoseconds per value.
+
+void layer_norm(const layer_norm_args& args, const op_context& context) {
+  const auto rows = HWY_DYNAMIC_DISPATCH(layer_norm_rows);
+  for_ranges(context, args.rows, (args.gelu ? 1.5 : 0.4) * static_cast<double>(args.channels),
+             [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });
+}
+
+void tanh_sigmoid_gate(const tanh_sigmoid_gate_args& args, const op_context& context) {
+  const auto rows = HWY_DYNAMIC_DISPATCH(gate_rows);
+  for_ranges(context, args.rows, 3.0 * static_cast<double>(args.channels),
+             [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });
+}
+
+void softmax_rows(float* values, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(softmax_rows)(values, rows, columns, stride);
+}
+
+void conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context) {
+  const auto rows = HWY_DYNAMIC_DISPATCH(mono_rows);
+  for_ranges(context, args.rows, 0.1 * static_cast<double>(args.weights->in * args.weights->taps),
+             [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });
+}
+
+void conv_depthwise(const conv_depthwise_args& args, const op_context& context) {
+  const auto rows = HWY_DYNAMIC_DISPATCH(depthwise_rows);
+  for_ranges(context, args.rows, 0.1 * static_cast<double>(args.weights->channels * args.weights->taps),
+             [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });
+}
+
+} // namespace omni::cpu
+#endif

@@ -1,0 +1,197 @@
+#include "kernels/models/vits/conv_stack.hpp"
+
+#include "kernels/core/check.hpp"
+#include "kernels/ops/conv_pointwise.hpp"
+
+#include <algorithm>
+
+namespace omni::vits {
+namespace {
+
+/// Input rows after an output position that a convolution reads.
+std::int64_t rows_after(const stack_conv& c) { return c.weights->span() - c.before; }
+
+/// Positions past the end of its input at which a convolution still makes output.
+std::int64_t positions_past_end(const stack_conv& c) { return (c.cut + c.stride - 1) / c.stride; }
+
+} // namespace
+
+track_id conv_stack::add_track(std::int64_t channels) {
+  tracks_.push_back({channels, 0, 0});
+  return static_cast<track_id>(tracks_.size() - 1);
+}
+
+void conv_stack::plan_reads(const stack_conv& c) {
+  auto& in = tracks_[static_cast<std::size_t>(c.in)];
+  OMNI_CHECK(in.channels == c.weights->in, "a convolution must read as many channels as its weights have");
+  in.before = std::max(in.before, c.before);
+  in.after = std::max(in.after, rows_after(c) + positions_past_end(c));
+  for (const auto to : {c.out, c.activated}) {
+    if (to == no_track) continue;
+    auto& track = tracks_[static_cast<std::size_t>(to)];
+    OMNI_CHECK(track.channels * c.stride == c.weights->out, "a track must have as many channels as its convolution");
+    track.before = std::max(track.before, c.cut);
+  }
+}
+
+void conv_stack::add(std::vector<stack_conv> convs) {
+  for (const auto& c : convs) plan_reads(c);
+  const auto count = convs.size();
+  steps_.push_back({step::kind::independent, std::move(convs), parts_, no_track, 1.0F, no_track, no_track});
+  parts_ += count;
+}
+
+void conv_stack::add_sum(std::vector<stack_conv> convs, track_id sum, float scale) {
+  for (const auto& c : convs) plan_reads(c);
+  const auto count = convs.size();
+  steps_.push_back({step::kind::sum, std::move(convs), parts_, sum, scale, no_track, no_track});
+  parts_ += count;
+}
+
+void conv_stack::add_gate(track_id in, track_id out) {
+  steps_.push_back({step::kind::gate, {}, parts_, no_track, 1.0F, in, out});
+  ++parts_;
+}
+
+void conv_stack::add_reader(track_id id, std::int64_t before, std::int64_t after) {
+  auto& track = tracks_[static_cast<std::size_t>(id)];
+  track.before = std::max(track.before, before);
+  track.after = std::max(track.after, after);
+  readers_.emplace_back(id, before);
+}
+
+conv_stack::stream::stream(const conv_stack& plan) : plan_(plan), done_(plan.parts_, 0), read_(plan.tracks_.size(), 0) {
+  tracks_.reserve(plan.tracks_.size());
+  for (const auto& track : plan.tracks_) tracks_.emplace_back(track.channels, track.before, track.after);
+}
+
+void conv_stack::stream::run(std::span<const float* const> biases, const op_context& context) {
+  for (const auto& s : plan_.steps_) {
+    switch (s.what) {
+    case step::kind::independent:
+      run_independent(s, biases, context);
+      break;
+    case step::kind::sum:
+      run_sum(s, biases, context);
+      break;
+    case step::kind::gate:
+      run_gate(s, context);
+      break;
+    }
+  }
+  forget();
+}
+
+conv_stack::stream::range conv_stack::stream::ready(const stack_conv& c, std::size_t part) const {
+  const auto& in = tracks_[static_cast<std::size_t>(c.in)];
+  return {done_[part], in.closed() ? in.end() + positions_past_end(c) : in.end() - rows_after(c)};
+}
+
+conv_job conv_stack::stream::prepare(const stack_conv& c, range positions, const float* bias) {
+  conv_panels w(*c.weights);
+  if (bias != nullptr) w.bias = bias;
+  conv_args a;
+  a.x = track(c.in).row(positions.begin - c.before);
+  a.x_stride = c.weights->in;
+  a.rows = positions.end - positions.begin;
+  const auto first = positions.begin * c.stride - c.cut;
+  const auto writable = [&](track_id id) {
+    auto& to = track(id);
+    to.reserve(positions.end * c.stride - c.cut);
+    return to.row(first);
+  };
+  if (c.out != no_track) a.out = writable(c.out);
+  if (c.activated != no_track) a.activated = writable(c.activated);
+  if (c.residual != no_track) {
+    OMNI_CHECK(positions.end <= track(c.residual).end(), "a residual must be known before it is added");
+    a.residual = track(c.residual).row(positions.begin);
+  }
+  a.slope = c.slope;
+  a.out_stride = c.weights->out;
+  return {w, a};
+}
+
+void conv_stack::stream::finish(const stack_conv& c, std::size_t part, range positions) {
+  const auto& in = track(c.in);
+  const auto total = in.end() * c.stride;
+  for (const auto id : {c.out, c.activated}) {
+    if (id == no_track) continue;
+    auto& to = track(id);
+    if (!positions.empty()) {
+      const auto first = positions.begin * c.stride - c.cut;
+      if (first < 0) std::fill(to.row(first), to.row(0), 0.0F); // the cut part of a transposed convolution
+      const auto end = positions.end * c.stride - c.cut;
+      to.advance(std::max(to.end(), in.closed() ? std::min(end, total) : end));
+    }
+    if (in.closed() && to.end() == total && !to.closed()) to.close();
+  }
+  done_[part] = std::max(done_[part], positions.end);
+}
+
+void conv_stack::stream::run_independent(const step& s, std::span<const float* const> biases,
+                                         const op_context& context) {
+  std::vector<conv_job> jobs;
+  std::vector<range> ranges(s.convs.size());
+  for (std::size_t i = 0; i < s.convs.size(); ++i) {
+    ranges[i] = ready(s.convs[i], s.first + i);
+    if (!ranges[i].empty())
+      jobs.push_back(prepare(s.convs[i], ranges[i], biases.empty() ? nullptr : biases[s.first + i]));
+  }
+  conv(jobs, context);
+  for (std::size_t i = 0; i < s.convs.size(); ++i) finish(s.convs[i], s.first + i, ranges[i]);
+}
+
+void conv_stack::stream::run_sum(const step& s, std::span<const float* const> biases, const op_context& context) {
+  auto common = ready(s.convs.front(), s.first);
+  for (std::size_t i = 1; i < s.convs.size(); ++i)
+    common.end = std::min(common.end, ready(s.convs[i], s.first + i).end);
+  if (!common.empty()) {
+    auto& sum = track(s.sum);
+    sum.reserve(common.end);
+    std::vector<conv_job> jobs;
+    for (std::size_t i = 0; i < s.convs.size(); ++i) {
+      jobs.push_back(prepare(s.convs[i], common, biases.empty() ? nullptr : biases[s.first + i]));
+      auto& a = jobs.back().a;
+      if (i > 0) a.addend = sum.row(common.begin);
+      if (i + 1 < s.convs.size())
+        a.out = sum.row(common.begin);
+      else
+        a.scale = s.scale;
+    }
+    conv_in_turn(jobs, context);
+    sum.advance(common.end);
+  }
+  for (std::size_t i = 0; i < s.convs.size(); ++i) finish(s.convs[i], s.first + i, common);
+}
+
+void conv_stack::stream::run_gate(const step& s, const op_context& context) {
+  const auto& in = track(s.gate_in);
+  auto& out = track(s.gate_out);
+  auto& done = done_[s.first];
+  if (in.end() > done) {
+    out.reserve(in.end());
+    tanh_sigmoid_gate({in.row(done), out.row(done), in.end() - done, out.channels()}, context);
+    out.advance(in.end());
+    done = in.end();
+  }
+  if (in.closed() && !out.closed()) out.close();
+}
+
+void conv_stack::stream::forget() {
+  std::vector<std::int64_t> needed(tracks_.size());
+  for (std::size_t i = 0; i < tracks_.size(); ++i) needed[i] = tracks_[i].end();
+  const auto need = [&](track_id id, std::int64_t time) {
+    if (id != no_track) needed[static_cast<std::size_t>(id)] = std::min(needed[static_cast<std::size_t>(id)], time);
+  };
+  for (const auto& s : plan_.steps_) {
+    if (s.what == step::kind::gate) need(s.gate_in, done_[s.first]);
+    for (std::size_t i = 0; i < s.convs.size(); ++i) {
+      need(s.convs[i].in, done_[s.first + i] - s.convs[i].before);
+      need(s.convs[i].residual, done_[s.first + i]);
+    }
+  }
+  for (const auto& [id, before] : plan_.readers_) need(id, read_[static_cast<std::size_t>(id)] - before);
+  for (std::size_t i = 0; i < tracks_.size(); ++i) tracks_[i].forget_before(needed[i]);
+}
+
+} // namespace omni::vits

@@ -1,0 +1,109 @@
+#pragma once
+
+#include "kernels/models/vits/feature_track.hpp"
+#include "kernels/ops/conv.hpp"
+
+#include <span>
+#include <vector>
+
+namespace omni::vits {
+
+/// Index of a track of a `conv_stack`.
+using track_id = int;
+inline constexpr track_id no_track = -1;
+
+/// One convolution of a stack: reads rows t - before .. t - before + span of `in` for its output row t.
+struct stack_conv {
+  const conv_weights* weights = nullptr; // owned by the model
+  track_id in = no_track;
+  std::int64_t before = 0;
+  track_id residual = no_track;  // added to the result
+  track_id out = no_track;       // where the result goes
+  track_id activated = no_track; // where its leaky_relu goes
+  float slope = 0.0F;
+  // Transposed convolutions: one input row makes `stride` output rows, the first `cut` of all are dropped.
+  std::int64_t stride = 1;
+  std::int64_t cut = 0;
+};
+
+/// A network of convolutions over time that computes its outputs as soon as their inputs are known. What was not needed
+/// yet is kept from call to call, so outputs are the same, bit for bit, however the input is cut.
+/// The plan is built once and is then read-only: any number of streams run over it.
+class conv_stack {
+public:
+  track_id add_track(std::int64_t channels);
+  /// Convolutions that do not depend on each other.
+  void add(std::vector<stack_conv> convs);
+  /// Convolutions whose results are summed up and scaled. The first ones use `out` for the sum so far; the last one
+  /// stores as it says.
+  void add_sum(std::vector<stack_conv> convs, track_id sum, float scale);
+  /// out = tanh(left half of in) * sigmoid(right half of in).
+  void add_gate(track_id in, track_id out);
+  /// A reader outside of the stack looks at rows t - before .. t + after when it is at row t. One per track.
+  void add_reader(track_id track, std::int64_t before, std::int64_t after);
+
+  [[nodiscard]] std::int64_t channels(track_id track) const {
+    return tracks_[static_cast<std::size_t>(track)].channels;
+  }
+  /// Convolutions and gates added so far.
+  [[nodiscard]] std::size_t parts() const { return parts_; }
+
+  class stream;
+
+private:
+  struct step {
+    enum class kind : std::uint8_t { independent, sum, gate } what;
+    std::vector<stack_conv> convs;
+    std::size_t first = 0;        // index of the first of `convs` (or of the gate) among all
+    track_id sum = no_track;      // sum: where it is collected
+    float scale = 1.0F;           // sum: of the last
+    track_id gate_in = no_track;  // gate
+    track_id gate_out = no_track; // gate
+  };
+  struct track_plan {
+    std::int64_t channels = 0;
+    std::int64_t before = 0;
+    std::int64_t after = 0;
+  };
+
+  void plan_reads(const stack_conv& c);
+
+  std::vector<track_plan> tracks_;
+  std::vector<step> steps_;
+  std::vector<std::pair<track_id, std::int64_t>> readers_; // outside: track, rows before its position
+  std::size_t parts_ = 0;                                  // convolutions and gates
+};
+
+/// The state of one sentence that runs through a stack. The stack must outlive it.
+class conv_stack::stream {
+public:
+  explicit stream(const conv_stack& plan);
+
+  [[nodiscard]] feature_track& track(track_id id) { return tracks_[static_cast<std::size_t>(id)]; }
+
+  /// Computes all that the inputs written so far allow; `biases` replaces biases where not null (a speaker's), by
+  /// convolution in the order they were added.
+  void run(std::span<const float* const> biases, const op_context& context);
+  /// The reader outside has moved on to row `time` of `id`.
+  void read_up_to(track_id id, std::int64_t time) { read_[static_cast<std::size_t>(id)] = time; }
+
+private:
+  struct range {
+    std::int64_t begin, end; // output positions
+    [[nodiscard]] bool empty() const { return begin >= end; }
+  };
+  [[nodiscard]] range ready(const stack_conv& c, std::size_t part) const;
+  conv_job prepare(const stack_conv& c, range positions, const float* bias);
+  void finish(const stack_conv& c, std::size_t part, range positions);
+  void run_independent(const step& s, std::span<const float* const> biases, const op_context& context);
+  void run_sum(const step& s, std::span<const float* const> biases, const op_context& context);
+  void run_gate(const step& s, const op_context& context);
+  void forget();
+
+  const conv_stack& plan_;
+  std::vector<feature_track> tracks_;
+  std::vector<std::int64_t> done_; // per convolution or gate: output positions computed
+  std::vector<std::int64_t> read_; // per track: where the reader outside is
+};
+
+} // namespace omni::vits
