@@ -59,6 +59,8 @@ public:
 
   /// Prints the console statistics now. Returns at once; nothing happens when statistics are off.
   void do_log_stats();
+  /// Counts an answer of the program's HTTP server for /metrics. Returns at once.
+  void count(http_report answer);
   /// Hands the text of /metrics to `done`, from an engine thread.
   void metrics_text(std::function<void(std::string)> done);
   /// Hands the state of all replicas to `done`, from an engine thread.

@@ -6,8 +6,10 @@
 #include <caf/all.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace omni {
@@ -55,6 +57,20 @@ auto fields(Inspector& f, Members&&... members) {
 template <class T>
 detail::optional_member<T> optional_field(std::optional<T>& member) {
   return {member};
+}
+
+/// Sets up a system for our messages: `threads` workers that sleep while idle, no network.
+inline void configure(caf::actor_system_config& config, unsigned threads) {
+  config.set("scheduler.policy", caf::atom("sharing"));
+  config.set("scheduler.max-threads", std::size_t(threads));
+}
+
+/// The reason of an actor that ends itself with a sentence.
+inline caf::error ended_with(const std::string& sentence) { return caf::make_error(caf::sec::runtime_error, sentence); }
+/// Why an actor ended, for people.
+template <class Actor>
+std::string reason_text(Actor* self, const caf::error& reason) {
+  return self->system().render(reason);
 }
 
 /// Microseconds on the clock of an actor's system: steady, and virtual in tests.

@@ -29,11 +29,23 @@ struct stage_config {
   sampling_params default_sampling_params;
 };
 
+/// Which replica of a stage gets a request.
+enum class routing_policy : std::uint8_t {
+  round_robin,
+  least_queue_length, // the one with the fewest sequences; among equals in turn
+  random,
+};
+
 /// A whole engine. Defaults serve one laptop.
 struct engine_config {
   std::vector<stage_config> stages;    // in order; each feeds the next
   std::int32_t threads = 0;            // compute threads; 0: as many as the process may use
   std::int32_t max_num_requests = 256; // admitted at once, running or waiting; one more is refused with `overloaded`
+  double dispatch_timeout_s = 10.0;    // how long a request waits for a stage that has no replica; then `no_replica`
+  routing_policy routing = routing_policy::least_queue_length;
+  std::uint64_t seed = 0;              // of requests that bring none, and of random routing
+  std::string served_model_name;       // label of all statistics; empty: the first stage's `model`
+  bool metrics_engine_labels = false;  // label series by `engine`, as plain vLLM, not by `stage` and `replica`
   bool log_stats = true;               // false: no statistics are kept at all
   double log_stats_interval_s = 10.0;  // console lines
 };

@@ -66,14 +66,13 @@ struct request_failed {
 };
 
 /// Orchestrator to sink: a replica was lost, may the request start over as `attempt`? Allowed while the client has
-/// seen nothing; pieces of earlier attempts are dropped from then on.
+/// seen nothing; pieces of earlier attempts are dropped from then on. A request that has ended has no sink any more.
 struct start_over {
   std::int32_t attempt = 0;
 };
 enum class start_over_answer : std::uint8_t {
   allowed,
   already_heard, // the client has part of the answer
-  already_ended, // the client has all of it
 };
 
 // -- replicas ---------------------------------------------------------------------------------------------------------
@@ -92,10 +91,15 @@ struct replica_failed {
   failure problem;
 };
 
-/// Facade to orchestrator: start one more local replica, under the wanted id or the lowest free one.
-struct start_replica {
+/// A local replica to be started, under the wanted id or the lowest free one.
+struct wanted_replica {
   stage_id stage;
-  std::optional<replica_id> wanted;
+  std::optional<replica_id> id;
+};
+
+/// Facade to orchestrator: start these replicas together. They begin to serve when all of them can.
+struct start_replicas {
+  std::vector<wanted_replica> wanted;
 };
 
 /// Facade to orchestrator: give a replica no new requests and end it after its last one.
@@ -104,9 +108,9 @@ struct remove_replica {
   replica_id replica;
 };
 
-/// The answer to a command about a replica.
+/// The answer to a command about replicas: those that it started, in its order, and what went wrong first.
 struct replica_outcome {
-  replica_id replica;
+  std::vector<replica_ready> replicas;
   std::optional<failure> problem;
 };
 
@@ -129,6 +133,13 @@ struct place_timeout {
 
 /// End everything now: requests fail with `shutting_down`, replicas and then the orchestrator end.
 struct stop_engine {};
+
+// -- statistics -------------------------------------------------------------------------------------------------------
+
+/// Orchestrator to stat logger: replicas that begin to serve together.
+struct register_engines {
+  std::vector<register_engine> engines;
+};
 
 /// Print the console lines now.
 struct print_stats {};

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "messages/control.hpp"
-#include "messages/inspect.hpp"
+#include "messages/inspect_report.hpp"
 
 namespace omni {
 
@@ -42,8 +42,12 @@ auto inspect(Inspector& f, replica_failed& x) {
   return fields(f, x.stage, x.replica, x.problem);
 }
 template <class Inspector>
-auto inspect(Inspector& f, start_replica& x) {
-  return fields(f, x.stage, optional_field(x.wanted));
+auto inspect(Inspector& f, wanted_replica& x) {
+  return fields(f, x.stage, optional_field(x.id));
+}
+template <class Inspector>
+auto inspect(Inspector& f, start_replicas& x) {
+  return fields(f, x.wanted);
 }
 template <class Inspector>
 auto inspect(Inspector& f, remove_replica& x) {
@@ -51,11 +55,15 @@ auto inspect(Inspector& f, remove_replica& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, replica_outcome& x) {
-  return fields(f, x.replica, optional_field(x.problem));
+  return fields(f, x.replicas, optional_field(x.problem));
 }
 template <class Inspector>
 auto inspect(Inspector& f, replica_list& x) {
   return fields(f, x.replicas);
+}
+template <class Inspector>
+auto inspect(Inspector& f, register_engines& x) {
+  return fields(f, x.engines);
 }
 template <class Inspector>
 auto inspect(Inspector& f, metrics_page& x) {

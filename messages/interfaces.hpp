@@ -19,7 +19,7 @@ enum class start_over_answer : std::uint8_t;
 struct chunk;
 struct replica_ready;
 struct replica_failed;
-struct start_replica;
+struct start_replicas;
 struct remove_replica;
 struct replica_outcome;
 struct list_replicas;
@@ -28,6 +28,7 @@ struct drain_engine;
 struct engine_drained;
 struct stop_engine;
 struct print_stats;
+struct register_engines;
 struct get_metrics;
 struct metrics_page;
 struct place_timeout;
@@ -56,8 +57,7 @@ using orchestrator_actor =
                     caf::result<void>(stage_done),                // a stage's share of a request is over
                     caf::result<void>(replica_ready),             // a replica that was started may serve
                     caf::result<void>(replica_failed),            // a replica ends with a reason
-                    caf::result<replica_outcome>(start_replica),  // starts a local replica; answers when it serves or
-                                                                  // failed
+                    caf::result<replica_outcome>(start_replicas), // starts local replicas; answers when they serve
                     caf::result<replica_outcome>(remove_replica), // drains a replica; answers at once
                     caf::result<replica_list>(list_replicas),     // the operator's view
                     caf::result<engine_drained>(drain_engine),    // admits no more; answers when no request is left
@@ -67,10 +67,11 @@ using orchestrator_actor =
 /// Counts what the others report and prints once per interval (actors/stat_logger.hpp). Nobody waits for it: a sender
 /// has one report unanswered at most and merges further ones at home (actors/report_outbox.hpp).
 using stat_logger_actor =
-    actor_interface<caf::result<void>(register_engine),     // makes the series of a replica, before its first report
+    actor_interface<caf::result<void>(register_engines),    // makes the series of replicas, before their first report
                     caf::result<void>(engine_departed),     // a replica's load is gone, its series stay
                     caf::result<void>(engine_report),       // counts what a replica did
                     caf::result<void>(pipeline_report),     // counts what happened to whole requests
+                    caf::result<void>(http_report),         // counts an answer of the HTTP server
                     caf::result<void>(print_stats),         // prints the console lines
                     caf::result<metrics_page>(get_metrics), // the text of /metrics
                     caf::result<void>(log_atom)>;           // from itself, once per interval

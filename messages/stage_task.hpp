@@ -14,8 +14,8 @@ namespace omni {
 /// One stage's share of a request.
 struct stage_task {
   request_id id;
-  std::int32_t attempt = 0; // counts placements of the request; what belongs to an earlier one is void
-  request what;             // `prompt` only where the request enters
+  std::int32_t attempt = 0; // how often the request was started over; what belongs to an earlier attempt is void
+  request what;             // `prompt` and `text` only where the request enters
   time_us arrival = 0;      // when the engine took the request in
   bool for_client = false;  // this stage's output goes to the request's sink
   bool for_next = false;    // ... and to the next stage

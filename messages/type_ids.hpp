@@ -3,7 +3,6 @@
 #include "messages/chunk.hpp"
 #include "messages/control.hpp"
 #include "messages/inspect_control.hpp"
-#include "messages/inspect_report.hpp"
 
 // Every message by number. Append only: the numbers are part of what two processes must agree on.
 
@@ -18,7 +17,7 @@ CAF_BEGIN_TYPE_ID_BLOCK(omni, caf::first_custom_type_id)
   CAF_ADD_TYPE_ID(omni, (omni::start_over_answer))
   CAF_ADD_TYPE_ID(omni, (omni::replica_ready))
   CAF_ADD_TYPE_ID(omni, (omni::replica_failed))
-  CAF_ADD_TYPE_ID(omni, (omni::start_replica))
+  CAF_ADD_TYPE_ID(omni, (omni::start_replicas))
   CAF_ADD_TYPE_ID(omni, (omni::remove_replica))
   CAF_ADD_TYPE_ID(omni, (omni::replica_outcome))
   CAF_ADD_TYPE_ID(omni, (omni::list_replicas))
@@ -27,7 +26,7 @@ CAF_BEGIN_TYPE_ID_BLOCK(omni, caf::first_custom_type_id)
   CAF_ADD_TYPE_ID(omni, (omni::engine_drained))
   CAF_ADD_TYPE_ID(omni, (omni::stop_engine))
   CAF_ADD_TYPE_ID(omni, (omni::place_timeout))
-  CAF_ADD_TYPE_ID(omni, (omni::register_engine))
+  CAF_ADD_TYPE_ID(omni, (omni::register_engines))
   CAF_ADD_TYPE_ID(omni, (omni::engine_departed))
   CAF_ADD_TYPE_ID(omni, (omni::engine_report))
   CAF_ADD_TYPE_ID(omni, (omni::pipeline_report))

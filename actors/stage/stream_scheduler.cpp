@@ -1,0 +1,174 @@
+#include "actors/stage/stream_scheduler.hpp"
+
+#include "kernels/core/check.hpp"
+
+#include <algorithm>
+
+namespace omni {
+namespace {
+
+constexpr time_us start_budget_us = 200'000; // for the first packet, from the first input
+constexpr time_us soon_us = 100'000;         // due within this time counts as urgent
+
+} // namespace
+
+void stream_scheduler::open(stage_task task, time_us now, emissions& out) {
+  const auto id = task.id;
+  const auto [at, fresh] = streams_.try_emplace(id, std::make_unique<stream>(std::move(task), now));
+  OMNI_CHECK(fresh, "a request is opened once");
+  auto& one = *at->second;
+  one.slot = slots_.take();
+  one.timing.queued(in_seconds(now));
+  sequence_params params;
+  params.sampling = one.task.what.sampling;
+  params.voice = one.task.what.voice;
+  out.opened.push_back({id, one.slot, std::move(params)});
+  if (one.task.what.text.empty()) return;
+  auto said = std::make_shared<payload>(); // the request enters here
+  said->text = std::move(one.task.what.text);
+  feed(id, std::move(said), true, now);
+}
+
+void stream_scheduler::feed(request_id request, std::shared_ptr<const payload> input, bool end, time_us now) {
+  const auto at = streams_.find(request);
+  if (at == streams_.end()) return;
+  auto& one = *at->second;
+  if (!one.clock) one.clock.emplace(now, start_budget_us);
+  if (input) add_input(one, std::move(input));
+  one.input_ended |= end;
+}
+
+void stream_scheduler::add_input(stream& to, std::shared_ptr<const payload> piece) {
+  if (to.input.empty() || piece->what != payload::kind::text || to.input.back()->what != payload::kind::text) {
+    to.input.push_back(std::move(piece));
+    return;
+  }
+  auto joined = std::make_shared<payload>(*to.input.back());
+  joined->text += piece->text;
+  to.input.back() = std::move(joined);
+}
+
+bool stream_scheduler::has_work() const {
+  return std::ranges::any_of(streams_, [](const auto& entry) { return entry.second->ready(); });
+}
+
+// -- plan -------------------------------------------------------------------------------------------------------------
+
+const batch& stream_scheduler::plan(time_us now) {
+  planned_.clear();
+  for (const auto& [id, one] : streams_)
+    if (one->ready()) planned_.push_back(one.get());
+  std::ranges::sort(planned_, [](const stream* a, const stream* b) {
+    return std::pair(a->clock->due(), a->task.id) < std::pair(b->clock->due(), b->task.id);
+  });
+  const auto urgent =
+      std::ranges::count_if(planned_, [&](const stream* one) { return one->clock->due() <= now + soon_us; });
+  const auto limit = std::clamp<std::int64_t>(urgent, 1, limits_.max_num_seqs);
+  if (std::int64_t(planned_.size()) > limit) planned_.resize(std::size_t(limit));
+
+  batch_.items.clear();
+  for (auto* one : planned_) {
+    auto& item = batch_.items.emplace_back();
+    item.slot = one->slot;
+    give_input(*one, item);
+    one->timing.scheduled(in_seconds(now));
+  }
+  batch_.deadline = planned_.empty() ? now : planned_.front()->clock->due();
+  return batch_;
+}
+
+void stream_scheduler::give_input(stream& from, batch_item& item) {
+  if (!from.unfinished && !from.input.empty()) {
+    item.input = std::move(from.input.front());
+    from.input.pop_front();
+  }
+  item.end_of_input = from.input_ended && from.input.empty();
+  from.told_end = item.end_of_input;
+}
+
+// -- update -----------------------------------------------------------------------------------------------------------
+
+void stream_scheduler::update(const step_result& result, time_us now, emissions& out) {
+  OMNI_CHECK(result.items.size() == planned_.size(), "a runner answers each item of its batch");
+  step_record record(out.report, in_seconds(now));
+  for (std::size_t i = 0; i < planned_.size(); ++i) {
+    auto& one = *planned_[i];
+    const auto& item = result.items[i];
+    if (!item.input_problem.empty()) {
+      finish(one, finish_reason::error, failure{errc::invalid_request, item.input_problem, {}}, now, out);
+      continue;
+    }
+    for (const auto& piece : item.outputs) hand_on(one, piece, now, out);
+    if (!item.outputs.empty()) record.output(one.timing, 0, in_seconds(now));
+    one.unfinished = !item.input_used_up;
+    OMNI_CHECK(item.finished || one.unfinished || !one.told_end,
+               "a stream runner ends a sequence whose input has ended");
+    if (item.finished) finish(one, finish_reason::stop, std::nullopt, now, out);
+  }
+  planned_.clear();
+  note_state(out);
+}
+
+double stream_scheduler::seconds_of(const payload& piece) const {
+  if (piece.what == payload::kind::samples && piece.sample_rate > 0) return double(piece.rows) / piece.sample_rate;
+  return limits_.rows_per_second > 0 ? double(piece.rows) / limits_.rows_per_second : 0;
+}
+
+void stream_scheduler::hand_on(stream& one, std::shared_ptr<const payload> piece, time_us now, emissions& out) {
+  const bool sound = piece->what == payload::kind::samples;
+  one.clock->deliver(seconds_of(*piece), now);
+  out.report.units += sound ? seconds_of(*piece) : double(piece->rows);
+  if (one.task.for_client && sound && piece->rows > 0) {
+    if (!one.heard.started()) out.report.audio.ttfp.add(in_seconds(now - one.task.arrival), out.report.bad);
+    one.heard.packet(in_seconds(now), piece->rows, piece->sample_rate);
+    one.frames += piece->rows;
+  }
+  if (one.task.for_next) out.chunks.push_back({one.task.id, piece, false});
+  if (!one.task.for_client) return;
+  output answer;
+  answer.request = one.task.id;
+  answer.kind = modality::audio;
+  answer.audio = std::move(piece);
+  out.outputs.push_back(std::move(answer));
+}
+
+void stream_scheduler::finish(stream& one, finish_reason reason, const std::optional<failure>& problem, time_us now,
+                              emissions& out) {
+  step_record(out.report, in_seconds(now)).finish(one.timing, one.facts, to_finished_as(reason), in_seconds(now));
+  if (reason == finish_reason::stop) {
+    const double inside = in_seconds(now - one.opened);
+    out.report.stage_gen_time.add(inside, out.report.bad);
+    if (one.task.for_client) {
+      count_sound(out.report.audio, one.frames, limits_.sample_rate, inside, out.report.bad);
+      one.heard.close(out.report.audio, out.report.bad);
+      output last;
+      last.request = one.task.id;
+      last.kind = modality::audio;
+      last.finish = reason;
+      out.outputs.push_back(std::move(last));
+    }
+    if (one.task.for_next) out.chunks.push_back({one.task.id, nullptr, true});
+  }
+  out.closed.push_back(one.slot);
+  slots_.give_back(one.slot);
+  const auto id = one.task.id;
+  out.results.push_back({id, one.task.attempt, reason, 0, 0, problem});
+  streams_.erase(id);
+}
+
+void stream_scheduler::end(request_id request, const std::optional<failure>& problem, time_us now, emissions& out) {
+  const auto at = streams_.find(request);
+  if (at == streams_.end()) return;
+  finish(*at->second, problem ? finish_reason::error : finish_reason::abort, problem, now, out);
+  note_state(out);
+}
+
+void stream_scheduler::note_state(emissions& out) const {
+  auto& state = out.report.scheduler.emplace();
+  state.running =
+      std::int32_t(std::ranges::count_if(streams_, [](const auto& entry) { return entry.second->clock.has_value(); }));
+  state.waiting = std::int32_t(streams_.size()) - state.running;
+  out.has_facts = true;
+}
+
+} // namespace omni
