@@ -31,11 +31,13 @@ std::int64_t tile_bytes(const linear_input& x, std::int64_t rows) {
 }
 
 job_plan plan(const linear_job& job, unsigned threads) {
-  const auto& w = *job.weight;
+  const auto& x = *job.product.x;
+  const auto& w = *job.product.weight;
+  const bool gated = job.gate.weight != nullptr;
   job_plan p;
-  p.tile_rows = job.x->quantised ? quantised_tile_rows() : float_tile_rows();
-  p.tiles = divide_up(job.x->rows, p.tile_rows);
-  const std::int64_t panel_bytes = w.panel_bytes() * (job.gate != nullptr ? 2 : 1);
+  p.tile_rows = tile_rows();
+  p.tiles = divide_up(x.rows, p.tile_rows);
+  const std::int64_t panel_bytes = w.panel_bytes() + (gated ? job.gate.weight->panel_bytes() : 0);
   // Weights of a chunk stay in the first-level cache while they meet several tiles; a single tile streams them, and a
   // chunk is then as small as claiming it allows, so that threads end together.
   constexpr std::int64_t kept_bytes = 24 << 10, streamed_bytes = 96 << 10;
@@ -50,50 +52,53 @@ job_plan plan(const linear_job& job, unsigned threads) {
   return p;
 }
 
-/// Adds the bias, or gates, and writes the columns that exist.
-void finish_tile(const linear_job& job, const float* product, const float* gate, std::int64_t stride, std::int64_t row,
-                 std::int64_t rows, std::int64_t column, std::int64_t columns) {
-  for (std::int64_t m = 0; m < rows; ++m) {
-    float* const out = job.out.f32() + (row + m) * job.out.columns() + column;
-    if (gate != nullptr)
-      gate_values(gate + m * stride, product + m * stride, out, columns);
-    else if (job.bias != nullptr)
-      add_values(product + m * stride, job.bias + column, out, columns);
-    else
-      std::memcpy(out, product + m * stride, static_cast<std::size_t>(columns) * sizeof(float));
-  }
+/// A piece of a job: a tile of rows and the columns of consecutive panels.
+struct job_piece {
+  std::int64_t row, rows; // of the job
+  std::int64_t first, panels;
+  [[nodiscard]] std::int64_t column() const { return first * lanes; }
+};
+
+void multiply(const linear_part& part, const job_piece& piece, float* out, std::int64_t stride) {
+  const auto& x = *part.x;
+  const std::byte* const rows = x.data + tile_bytes(x, piece.row);
+  const auto& format = part.weight->format;
+  const auto kernel = x.quantised ? quantised_tile(format, piece.rows) : float_tile(format, piece.rows);
+  kernel({rows, part.weight, piece.first, piece.panels, out, stride});
 }
 
-/// One tile of rows against panels [first, first + panels).
-void run_tile(const linear_job& job, const job_plan& p, std::int64_t tile, std::int64_t first, std::int64_t panels) {
-  const auto& x = *job.x;
-  const std::int64_t row = tile * p.tile_rows, rows = std::min(p.tile_rows, x.rows - row);
-  const std::byte* const data = x.data + tile * tile_bytes(x, p.tile_rows);
-  const auto pick = [&](const packed_weight& w) {
-    return x.quantised ? quantised_tile(w.format, rows) : float_tile(w.format, rows);
-  };
-  const std::int64_t column = first * lanes, columns = std::min(panels * lanes, job.weight->rows - column);
-  if (job.gate == nullptr && job.bias == nullptr && columns == panels * lanes) {
-    pick (*job.weight)(
-        {data, job.weight, first, panels, job.out.f32() + row * job.out.columns() + column, job.out.columns()});
-    return;
-  }
+void run_piece(const linear_job& job, const job_piece& piece) {
+  const std::int64_t n = job.out.columns(), width = piece.panels * lanes;
+  const std::int64_t columns = std::min(width, n - piece.column());
+  float* out = job.out.f32() + piece.row * n + piece.column();
+  const bool gated = job.gate.weight != nullptr;
+  if (!gated && job.product.bias == nullptr && columns == width) return multiply(job.product, piece, out, n);
   alignas(64) float product[scratch_floats], gate[scratch_floats];
-  const std::int64_t stride = panels * lanes;
-  pick (*job.weight)({data, job.weight, first, panels, product, stride});
-  if (job.gate != nullptr) pick (*job.gate)({data, job.gate, first, panels, gate, stride});
-  finish_tile(job, product, job.gate != nullptr ? gate : nullptr, stride, row, rows, column, columns);
+  multiply(job.product, piece, product, width);
+  if (gated) multiply(job.gate, piece, gate, width);
+  for (std::int64_t m = 0; m < piece.rows; ++m, out += n) {
+    float* const mine = product + m * width;
+    if (job.product.bias != nullptr) add_values(mine, job.product.bias + piece.column(), mine, columns);
+    if (job.gate.bias != nullptr)
+      add_values(gate + m * width, job.gate.bias + piece.column(), gate + m * width, columns);
+    if (gated)
+      gate_values(gate + m * width, mine, out, columns);
+    else
+      std::memcpy(out, mine, static_cast<std::size_t>(columns) * sizeof(float));
+  }
 }
 
 void run_chunk(const linear_job& job, const job_plan& p, std::int64_t chunk) {
   const std::int64_t first_panel = chunk % p.panel_chunks * p.panels_of_chunk;
-  const std::int64_t last_panel = std::min(first_panel + p.panels_of_chunk, job.weight->panels());
+  const std::int64_t last_panel = std::min(first_panel + p.panels_of_chunk, job.product.weight->panels());
   const std::int64_t first_tile = chunk / p.panel_chunks * p.tiles_of_chunk;
   const std::int64_t last_tile = std::min(first_tile + p.tiles_of_chunk, p.tiles);
   const std::int64_t most_panels = scratch_floats / (lanes * p.tile_rows);
-  for (std::int64_t tile = first_tile; tile < last_tile; ++tile)
+  for (std::int64_t tile = first_tile; tile < last_tile; ++tile) {
+    const std::int64_t row = tile * p.tile_rows, rows = std::min(p.tile_rows, job.product.x->rows - row);
     for (std::int64_t panel = first_panel; panel < last_panel; panel += most_panels)
-      run_tile(job, p, tile, panel, std::min(most_panels, last_panel - panel));
+      run_piece(job, {row, rows, panel, std::min(most_panels, last_panel - panel)});
+  }
 }
 
 void copy_tile(const float* x, std::int64_t columns, std::int64_t rows, float* out) {
@@ -107,13 +112,13 @@ linear_input cpu_backend::prepare_linear(const prepare_linear_args& args, const 
   linear_input input{args.quantised, args.x.rows(), args.x.columns(), static_cast<const std::byte*>(args.x.data)};
   if (!args.quantised && input.rows <= 1) return input; // one row is its own tile
   auto* const data = static_cast<std::byte*>(context.scratch.take(dtype::i8, {tile_bytes(input, input.rows)}).data);
-  const std::int64_t tile_rows = args.quantised ? quantised_tile_rows() : float_tile_rows();
-  const double cost_ns = static_cast<double>(tile_rows * input.columns) * 0.3;
-  for_ranges(context, divide_up(input.rows, tile_rows), cost_ns, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t most_rows = tile_rows();
+  const double cost_ns = static_cast<double>(most_rows * input.columns) * 0.3;
+  for_ranges(context, divide_up(input.rows, most_rows), cost_ns, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t tile = begin; tile < end; ++tile) {
-      const std::int64_t row = tile * tile_rows, rows = std::min(tile_rows, input.rows - row);
+      const std::int64_t row = tile * most_rows, rows = std::min(most_rows, input.rows - row);
       const float* const from = args.x.f32() + row * input.columns;
-      std::byte* const to = data + tile * tile_bytes(input, tile_rows);
+      std::byte* const to = data + tile_bytes(input, row);
       if (args.quantised)
         quantise_tile(from, input.columns, rows, to);
       else
@@ -125,11 +130,12 @@ linear_input cpu_backend::prepare_linear(const prepare_linear_args& args, const 
 }
 
 void cpu_backend::linear(std::span<const linear_job> jobs, const op_context& context) const {
+  const workspace::scope scope(context.scratch);
   auto* const plans = static_cast<job_plan*>(
       context.scratch.take(dtype::i8, {static_cast<std::int64_t>(jobs.size() * sizeof(job_plan))}).data);
   std::int64_t chunks = 0;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    plans[j] = jobs[j].x->rows > 0 ? plan(jobs[j], context.lane.threads()) : job_plan{};
+    plans[j] = jobs[j].out.rows() > 0 ? plan(jobs[j], context.lane.threads()) : job_plan{};
     chunks += plans[j].chunks;
   }
   context.lane.parallel(chunks, [&](std::int64_t i) {

@@ -68,7 +68,7 @@ cpu::tile_function pick_float_tile(const weight_format& format, std::int64_t row
   }
 }
 
-int most_float_rows() { return most_tile_rows; }
+std::int64_t rows_of_tile() { return most_tile_rows; }
 
 } // namespace omni::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -76,14 +76,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace omni {
 HWY_EXPORT(pick_float_tile);
-HWY_EXPORT(most_float_rows);
+HWY_EXPORT(rows_of_tile);
 
 namespace cpu {
 
 tile_function float_tile(const weight_format& format, std::int64_t rows) {
   return HWY_DYNAMIC_DISPATCH(pick_float_tile)(format, rows);
 }
-int float_tile_rows() { return HWY_DYNAMIC_DISPATCH(most_float_rows)(); }
+std::int64_t tile_rows() { return HWY_DYNAMIC_DISPATCH(rows_of_tile)(); }
 
 } // namespace cpu
 } // namespace omni

@@ -16,11 +16,10 @@ struct tile_args {
 };
 using tile_function = void (*)(const tile_args&);
 
-/// Rows of one tile of prepared rows, but for the last tile; the layouts below have it as R.
+/// Rows of one tile of prepared rows; the last tile has the rest. A tile of R rows is
 ///   quantised: per 32 columns [8 words][R][4 bytes] i8, then [4][R] f32: scale, scale * sum, the same of each half
 ///   floats:    [columns][R] f32
-int quantised_tile_rows();
-int float_tile_rows();
+std::int64_t tile_rows();
 
 /// The kernel for a weight format and a number of rows, at most the tile's.
 tile_function quantised_tile(const weight_format& format, std::int64_t rows);

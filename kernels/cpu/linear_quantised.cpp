@@ -83,8 +83,6 @@ cpu::tile_function pick_quantised_tile(const weight_format& format, std::int64_t
   return quantised_tile_for<quantised_format<false, float, true, 32>>(rows);
 }
 
-int most_quantised_rows() { return most_tile_rows; }
-
 /// One block of one row: 32 values to signed bytes and factors {scale, scale * sum, of the first half, of the second}.
 HWY_INLINE void quantise_block(const float* x, std::int8_t* bytes, float* factors) {
   const f32x16 low = load16(x), high = load16(x + 16);
@@ -118,7 +116,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace omni {
 HWY_EXPORT(pick_quantised_tile);
-HWY_EXPORT(most_quantised_rows);
 HWY_EXPORT(quantise_rows);
 
 namespace cpu {
@@ -126,7 +123,6 @@ namespace cpu {
 tile_function quantised_tile(const weight_format& format, std::int64_t rows) {
   return HWY_DYNAMIC_DISPATCH(pick_quantised_tile)(format, rows);
 }
-int quantised_tile_rows() { return HWY_DYNAMIC_DISPATCH(most_quantised_rows)(); }
 void quantise_tile(const float* x, std::int64_t columns, std::int64_t rows, std::byte* out) {
   HWY_DYNAMIC_DISPATCH(quantise_rows)(x, columns, rows, out);
 }

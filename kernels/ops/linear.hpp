@@ -22,13 +22,18 @@ struct prepare_linear_args {
   bool quantised = false; // for quantised weights; columns are then a multiple of 32
 };
 
-/// One matrix product: out = x weight^T + bias, or silu(x gate^T) * (x weight^T).
-struct linear_job {
-  const linear_input* x = nullptr;       // [m, k]
+/// x weight^T + bias
+struct linear_part {
+  const linear_input* x = nullptr;       // [m, k], prepared as the weight wants it
   const packed_weight* weight = nullptr; // [n, k]
-  const packed_weight* gate = nullptr;   // [n, k] or null; no bias then
   const float* bias = nullptr;           // [n] or null
-  tensor out;                            // [m, n] f32, written
+};
+
+/// out = product, or silu(gate) * product. The two read the same rows, perhaps prepared differently.
+struct linear_job {
+  linear_part product;
+  linear_part gate; // no weight: no gate
+  tensor out;       // [m, n] f32, written
 };
 
 /// Makes rows ready. The result lives as long as the enclosing workspace scope and `x`.

@@ -1,0 +1,120 @@
+#include "kernels/runtime/ar_runner.hpp"
+
+#include "kernels/core/check.hpp"
+#include "kernels/core/error.hpp"
+#include "kernels/ops/backend.hpp"
+
+#include <algorithm>
+
+namespace omni {
+namespace {
+
+constexpr std::int64_t default_cache_bytes = std::int64_t{256} << 20;
+constexpr std::int64_t default_tokens_per_sequence = 1024;
+
+/// Blocks of the cache, from the options; see runner_options.
+std::int64_t block_count(const kv_shape& shape, const runner_options& options) {
+  const std::int64_t block_bytes = shape.block_bytes();
+  if (options.kv_cache_bytes > 0) return options.kv_cache_bytes / block_bytes;
+  const std::int64_t tokens = default_tokens_per_sequence * std::max(1, options.max_num_seqs);
+  return std::min((tokens + shape.block_size - 1) / shape.block_size,
+                  std::max<std::int64_t>(1, default_cache_bytes / block_bytes));
+}
+
+runner_info info_of(const decoder_model& model, const runner_options& options) {
+  if (options.block_size <= 0 || options.block_size % kv_layer::sub_block != 0)
+    throw load_error("block_size is " + std::to_string(options.block_size) + ", expected a multiple of 16.");
+  const auto& config = model.config();
+  if (options.max_model_len > config.context)
+    throw load_error("max_model_len is " + std::to_string(options.max_model_len) + ", but the model has only " +
+                     std::to_string(config.context) + " positions.");
+  const kv_shape shape = model.cache_shape(options.block_size);
+  const std::int64_t blocks = block_count(shape, options);
+  if (blocks < 1 || blocks > INT32_MAX)
+    throw load_error("kv_cache_bytes is " + std::to_string(options.kv_cache_bytes) +
+                     ", expected room for at least one block of " + std::to_string(shape.block_bytes()) +
+                     " bytes and fewer than 2^31 blocks.");
+  runner_info info;
+  info.block_size = options.block_size;
+  info.blocks = static_cast<std::int32_t>(blocks);
+  info.block_bytes = shape.block_bytes();
+  // A sequence cannot grow beyond the whole cache.
+  const std::int64_t wanted = options.max_model_len > 0 ? options.max_model_len : config.context;
+  info.max_model_len = static_cast<std::int32_t>(std::min(wanted, blocks * shape.block_size));
+  info.vocab_size = static_cast<std::int32_t>(config.vocab);
+  info.eos_ids = config.eos_ids;
+  return info;
+}
+
+} // namespace
+
+ar_runner::ar_runner(std::shared_ptr<const decoder_model> model, const runner_options& options, thread_pool& pool)
+    : model_(std::move(model)), info_(info_of(*model_, options)),
+      cache_(model_->cache_shape(info_.block_size), info_.blocks), lane_(pool, options.max_threads) {}
+
+void ar_runner::open(sequence_slot slot, const sequence_params& params) {
+  const bool added =
+      samplers_.try_emplace(slot, params.sampling, params.prompt, info_.eos_ids, info_.vocab_size).second;
+  OMNI_CHECK(added, "a slot is opened once");
+}
+
+void ar_runner::close(sequence_slot slot) { OMNI_CHECK(samplers_.erase(slot) == 1, "only an open slot is closed"); }
+
+void ar_runner::step_input::clear() {
+  ids.clear(), positions.clear(), sequences.clear(), logit_rows.clear(), samplers.clear();
+}
+
+void ar_runner::add(const batch_item& item, std::size_t index) {
+  const auto first_row = static_cast<std::int64_t>(input_.ids.size());
+  const auto rows = static_cast<std::int64_t>(item.tokens.size());
+  input_.sequences.push_back({first_row, rows, item.position, item.block_table});
+  for (std::int64_t i = 0; i < rows; ++i) {
+    input_.ids.push_back(item.tokens[static_cast<std::size_t>(i)]);
+    input_.positions.push_back(item.position + static_cast<std::int32_t>(i));
+  }
+  if (!item.sample) return;
+  input_.logit_rows.push_back(static_cast<std::int32_t>(first_row + rows - 1));
+  input_.samplers.push_back(index);
+}
+
+step_result ar_runner::execute(const batch& work) {
+  step_result result;
+  result.items.resize(work.items.size());
+  input_.clear();
+  for (std::size_t i = 0; i < work.items.size(); ++i) {
+    const auto& item = work.items[i];
+    const auto found = samplers_.find(item.slot);
+    OMNI_CHECK(found != samplers_.end() && !item.tokens.empty(), "an item feeds tokens of an open sequence");
+    const auto unknown =
+        std::find_if(item.tokens.begin(), item.tokens.end(), [&](auto id) { return id < 0 || id >= info_.vocab_size; });
+    if (unknown != item.tokens.end()) {
+      result.items[i].input_problem = "Token id " + std::to_string(*unknown) + " is outside of the vocabulary of " +
+                                      std::to_string(info_.vocab_size) + " tokens.";
+      continue;
+    }
+    found->second.fed(item.position, item.tokens);
+    add(item, i);
+  }
+  if (input_.ids.empty()) return result;
+  const thread_pool::lane::step step(lane_, work.deadline);
+  const workspace::scope scope(scratch_);
+  const op_context context{cpu_device(), scratch_, lane_};
+  const tensor logits =
+      scratch_.take(dtype::f32, {static_cast<std::int64_t>(input_.logit_rows.size()), info_.vocab_size});
+  model_->forward({input_.ids, input_.positions, input_.sequences, input_.logit_rows, &cache_, logits,
+                   observer_ ? &observer_ : nullptr},
+                  context);
+  sample(work, logits, result);
+  return result;
+}
+
+void ar_runner::sample(const batch& work, const tensor& logits, step_result& result) {
+  lane_.parallel(logits.extents[0], [&](std::int64_t i) {
+    const std::size_t index = input_.samplers[static_cast<std::size_t>(i)];
+    const auto& item = work.items[index];
+    const auto position = item.position + static_cast<std::int64_t>(item.tokens.size());
+    result.items[index].token = samplers_.at(item.slot).choose(logits.f32() + i * logits.columns(), position);
+  });
+}
+
+} // namespace omni

@@ -1,0 +1,23 @@
+#include "kernels/runtime/kv_cache.hpp"
+
+namespace omni {
+namespace {
+
+kv_layer layer_of(const kv_shape& s, std::int64_t blocks) {
+  return {nullptr, s.type, blocks, s.block_size, s.kv_heads, s.head_dim};
+}
+
+} // namespace
+
+std::int64_t kv_shape::block_bytes() const { return layers * layer_of(*this, 1).block_bytes(); }
+
+kv_cache::kv_cache(const kv_shape& shape, std::int64_t blocks)
+    : shape_(shape), blocks_(blocks), memory_(static_cast<std::size_t>(shape.block_bytes() * blocks)) {}
+
+kv_layer kv_cache::layer(std::int64_t layer) const {
+  kv_layer view = layer_of(shape_, blocks_);
+  view.data = memory_.data() + layer * blocks_ * view.block_bytes();
+  return view;
+}
+
+} // namespace omni

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "kernels/core/buffer.hpp"
+#include "kernels/ops/attention.hpp"
+
+namespace omni {
+
+/// Shape of the cache of one model.
+struct kv_shape {
+  std::int64_t layers = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  dtype type = dtype::f32;     // F32 or F16
+  std::int64_t block_size = 0; // tokens, a multiple of 16
+
+  /// Bytes of one block over all layers.
+  [[nodiscard]] std::int64_t block_bytes() const;
+};
+
+/// The bytes of keys and values of one replica; which block belongs to whom is the scheduler's business. Memory of a
+/// block that was never written costs nothing.
+class kv_cache {
+public:
+  kv_cache(const kv_shape& shape, std::int64_t blocks);
+  /// [blocks][kv_heads] of layer `layer`; see kv_layer.
+  [[nodiscard]] kv_layer layer(std::int64_t layer) const;
+
+private:
+  kv_shape shape_;
+  std::int64_t blocks_;
+  buffer memory_; // [layers][blocks][kv_heads]
+};
+
+} // namespace omni
