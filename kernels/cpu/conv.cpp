@@ -1,5 +1,7 @@
 #include "kernels/cpu/conv_kernels.hpp"
 
+#include "kernels/cpu/cpu_backend.hpp"
+
 #include <algorithm>
 
 namespace omni::cpu {
@@ -21,7 +23,7 @@ std::int64_t rows_per_tile(std::int64_t rows, std::int64_t inputs, std::int64_t 
 
 } // namespace
 
-void conv(std::span<const conv_job> jobs, const op_context& context) {
+void cpu_backend::conv(std::span<const conv_job> jobs, const op_context& context) const {
   struct part {
     std::int64_t first_tile, row_tiles, rows;
   } parts[16];
@@ -43,7 +45,7 @@ void conv(std::span<const conv_job> jobs, const op_context& context) {
   });
 }
 
-void conv_in_turn(std::span<const conv_job> jobs, const op_context& context) {
+void cpu_backend::conv_in_turn(std::span<const conv_job> jobs, const op_context& context) const {
   if (jobs.empty()) return;
   std::int64_t inputs = 0;
   for (const auto& job : jobs) inputs += job.w.in * job.w.taps;

@@ -1,21 +1,8 @@
 #pragma once
 
 #include "kernels/ops/conv.hpp"
-#include "kernels/ops/conv_pointwise.hpp"
-#include "kernels/ops/relative_attention.hpp"
 
-#include <span>
-
-/// The CPU's side of the ops of speech models; contracts are those of the ops.
 namespace omni::cpu {
-
-void conv(std::span<const conv_job> jobs, const op_context& context);
-void conv_in_turn(std::span<const conv_job> jobs, const op_context& context);
-void conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context);
-void conv_depthwise(const conv_depthwise_args& args, const op_context& context);
-void layer_norm(const layer_norm_args& args, const op_context& context);
-void tanh_sigmoid_gate(const tanh_sigmoid_gate_args& args, const op_context& context);
-void relative_attention(const relative_attention_args& args, const op_context& context);
 
 /// A piece of a convolution for one thread.
 struct conv_tile {

@@ -1,5 +1,6 @@
 #include "kernels/cpu/conv_kernels.hpp"
 
+#include "kernels/cpu/cpu_backend.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/parallel.hpp"
 
@@ -176,13 +177,13 @@ HWY_EXPORT(depthwise_rows);
 
 // Costs are guesses for one 256-bit core, in nanoseconds per value.
 
-void layer_norm(const layer_norm_args& args, const op_context& context) {
+void cpu_backend::layer_norm(const layer_norm_args& args, const op_context& context) const {
   const auto rows = HWY_DYNAMIC_DISPATCH(layer_norm_rows);
   for_ranges(context, args.rows, (args.gelu ? 1.5 : 0.4) * static_cast<double>(args.channels),
              [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });
 }
 
-void tanh_sigmoid_gate(const tanh_sigmoid_gate_args& args, const op_context& context) {
+void cpu_backend::tanh_sigmoid_gate(const tanh_sigmoid_gate_args& args, const op_context& context) const {
   const auto rows = HWY_DYNAMIC_DISPATCH(gate_rows);
   for_ranges(context, args.rows, 3.0 * static_cast<double>(args.channels),
              [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });
@@ -192,13 +193,13 @@ void softmax_rows(float* values, std::int64_t rows, std::int64_t columns, std::i
   HWY_DYNAMIC_DISPATCH(softmax_rows)(values, rows, columns, stride);
 }
 
-void conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context) {
+void cpu_backend::conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context) const {
   const auto rows = HWY_DYNAMIC_DISPATCH(mono_rows);
   for_ranges(context, args.rows, 0.1 * static_cast<double>(args.weights->in * args.weights->taps),
              [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });
 }
 
-void conv_depthwise(const conv_depthwise_args& args, const op_context& context) {
+void cpu_backend::conv_depthwise(const conv_depthwise_args& args, const op_context& context) const {
   const auto rows = HWY_DYNAMIC_DISPATCH(depthwise_rows);
   for_ranges(context, args.rows, 0.1 * static_cast<double>(args.weights->channels * args.weights->taps),
              [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });

@@ -1,5 +1,7 @@
 #include "kernels/cpu/conv_kernels.hpp"
 
+#include "kernels/cpu/cpu_backend.hpp"
+
 #include <algorithm>
 
 namespace omni::cpu {
@@ -81,7 +83,7 @@ void attend(const relative_attention_args& a, const head_panels& p, std::int64_t
 
 } // namespace
 
-void relative_attention(const relative_attention_args& a, const op_context& context) {
+void cpu_backend::relative_attention(const relative_attention_args& a, const op_context& context) const {
   const workspace::scope scope(context.scratch);
   const auto offsets = 2 * a.window + 1;
   const auto width = a.heads * a.dim;

@@ -1,10 +1,13 @@
 #pragma once
 
 #include "kernels/ops/attention.hpp"
+#include "kernels/ops/conv.hpp"
+#include "kernels/ops/conv_pointwise.hpp"
 #include "kernels/ops/embed.hpp"
 #include "kernels/ops/linear.hpp"
 #include "kernels/ops/moe.hpp"
 #include "kernels/ops/norm.hpp"
+#include "kernels/ops/relative_attention.hpp"
 #include "kernels/ops/rope.hpp"
 
 #include <span>
@@ -31,6 +34,15 @@ public:
   // Mixture of experts.
   virtual void route(const route_args&, const op_context&) const = 0;
   virtual void combine_experts(const combine_experts_args&, const op_context&) const = 0;
+
+  // Speech: convolutions over time and what stands between them.
+  virtual void conv(std::span<const conv_job>, const op_context&) const = 0;
+  virtual void conv_in_turn(std::span<const conv_job>, const op_context&) const = 0;
+  virtual void conv_to_mono_tanh(const conv_to_mono_args&, const op_context&) const = 0;
+  virtual void conv_depthwise(const conv_depthwise_args&, const op_context&) const = 0;
+  virtual void layer_norm(const layer_norm_args&, const op_context&) const = 0;
+  virtual void tanh_sigmoid_gate(const tanh_sigmoid_gate_args&, const op_context&) const = 0;
+  virtual void relative_attention(const relative_attention_args&, const op_context&) const = 0;
 };
 
 /// The CPU's backend; instruction sets are chosen at run time (kernels/cpu/isa.hpp).

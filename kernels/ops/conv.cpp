@@ -1,7 +1,7 @@
 #include "kernels/ops/conv.hpp"
 
 #include "kernels/core/check.hpp"
-#include "kernels/cpu/conv_kernels.hpp"
+#include "kernels/ops/backend.hpp"
 
 namespace omni {
 namespace {
@@ -18,7 +18,7 @@ void check(const conv_job& job) {
 void conv(std::span<const conv_job> jobs, const op_context& context) {
   OMNI_CHECK(jobs.size() <= 16, "too many convolutions at once");
   for (const auto& job : jobs) check(job);
-  cpu::conv(jobs, context);
+  context.device.conv(jobs, context);
 }
 
 void conv_in_turn(std::span<const conv_job> jobs, const op_context& context) {
@@ -27,17 +27,17 @@ void conv_in_turn(std::span<const conv_job> jobs, const op_context& context) {
     OMNI_CHECK(job.a.rows == jobs.front().a.rows && job.w.out == jobs.front().w.out,
                "convolutions in turn must have the same output");
   }
-  cpu::conv_in_turn(jobs, context);
+  context.device.conv_in_turn(jobs, context);
 }
 
 void conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context) {
   OMNI_CHECK(args.weights != nullptr && args.rows >= 0, "a convolution needs weights");
-  cpu::conv_to_mono_tanh(args, context);
+  context.device.conv_to_mono_tanh(args, context);
 }
 
 void conv_depthwise(const conv_depthwise_args& args, const op_context& context) {
   OMNI_CHECK(args.weights != nullptr && args.rows >= 0, "a convolution needs weights");
-  cpu::conv_depthwise(args, context);
+  context.device.conv_depthwise(args, context);
 }
 
 } // namespace omni
