@@ -17,8 +17,8 @@
 
 namespace omni::text {
 
-/// What the metadata `tokenizer.ggml.*` of a GGUF file say. The unknown token is not among it: bytes that the vocabulary
-/// lacks are left out, as the original tokenizers do.
+/// What the metadata `tokenizer.ggml.*` of a GGUF file say. The unknown token is not among it: bytes that the
+/// vocabulary lacks are left out, as the original tokenizers do.
 struct gguf_vocabulary {
   std::string model;                     // "gpt2" is byte-level BPE, the only one supported
   std::string pre;                       // how text is cut: "smollm", "qwen2", "llama-bpe", ...; empty: "default"

@@ -47,7 +47,7 @@ bool is_white_space(char32_t code);
 bool is_numeric(char32_t code);
 /// General categories L*.
 bool is_letter(char32_t code);
-/// What a regular expression's \w takes: letters, marks, decimal digits, connector punctuation.
+/// What a regular expression's \w takes: letters, marks, digits, connector punctuation, joiners.
 bool is_word(char32_t code);
 
 } // namespace omni::text
