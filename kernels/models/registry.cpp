@@ -1,5 +1,6 @@
 #include "kernels/models/decoder/decoder_model.hpp"
 #include "kernels/models/stage_model.hpp"
+#include "kernels/models/vits/voice.hpp"
 #include "kernels/weights/reject.hpp"
 
 #include <string_view>
@@ -18,6 +19,8 @@ struct family {
 constexpr family families[] = {
     {"thinker",
      [](const stage_model_spec& spec) -> std::shared_ptr<const stage_model> { return decoder_model::load(spec); }},
+    {"talker", vits::load_talker},
+    {"code2wav", vits::load_code2wav},
 };
 
 } // namespace

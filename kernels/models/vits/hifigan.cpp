@@ -22,7 +22,18 @@ void check_same_padding(const voice_graph& graph, const conv_source& source) {
 
 } // namespace
 
+std::int64_t samples_per_frame(const voice_graph& graph) {
+  const auto stages = graph.count_convs("dec.ups.", "");
+  std::int64_t samples = 1;
+  for (std::int64_t i = 0; i < stages && samples <= most_samples_per_frame; ++i)
+    samples *= graph.conv("dec.ups." + std::to_string(i)).stride;
+  if (samples > most_samples_per_frame)
+    graph.reject("the decoder makes more than " + std::to_string(most_samples_per_frame) + " samples of a frame");
+  return samples;
+}
+
 hifigan::hifigan(const voice_graph& graph, std::int64_t speaker_width) {
+  if (vits::samples_per_frame(graph) < 2) graph.reject("the decoder has no upsampling layers: is it a Piper voice?");
   const auto pre = graph.conv("dec.conv_pre");
   check_same_padding(graph, pre);
   const auto* first = keep(pack_same(graph, pre, 0, 0));
@@ -60,8 +71,6 @@ std::int64_t hifigan::add_upsampling(const voice_graph& graph, const std::string
   if (kernel < stride || source.pad_left != source.pad_right || kernel - stride != 2 * source.pad_left)
     graph.reject("the upsampling layer \"" + module + "\" does not make exactly " + std::to_string(stride) +
                  " values of one");
-  if (samples_per_frame_ * stride > most_samples_per_frame)
-    graph.reject("the decoder makes more than " + std::to_string(most_samples_per_frame) + " samples of a frame");
   const auto* w = keep(pack_transposed_conv(source.weight, source.bias, source.extents, stride));
   samples_per_frame_ *= stride;
   to = {stack_.add_track(channels), stack_.add_track(channels)};

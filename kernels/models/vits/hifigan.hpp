@@ -10,6 +10,9 @@
 
 namespace omni::vits {
 
+/// Samples that the decoder of a voice makes of one frame. Throws `load_error`.
+std::int64_t samples_per_frame(const voice_graph& graph);
+
 /// HiFi-GAN: vocoder frames to samples (Kong et al. 2020, as VITS uses it). Read-only after loading.
 class hifigan {
 public:
