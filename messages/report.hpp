@@ -116,6 +116,7 @@ struct finished_request {
   std::optional<double> decode_time;
   std::optional<double> inference_time;
   std::optional<double> mean_time_per_output_token;
+  std::optional<double> time_to_first_token; // counted at the first output; here for whoever shows one request
 };
 
 /// Finished sequences, counted.

@@ -1,8 +1,8 @@
 #include "metrics/log_line.hpp"
 
+#include "metrics/fixed.hpp"
+
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -11,14 +11,6 @@ namespace omni {
 namespace {
 
 constexpr std::int64_t window_requests = 1000;
-
-/// As printf's %.Nf, whatever the locale.
-std::string fixed(double value, int decimals) {
-  std::array<char, 350> buffer; // the longest double has 309 digits before the point
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals);
-  return {buffer.data(), end.ptr};
-}
 
 std::string percent(double fraction) { return fixed(fraction * 100, 1) + "%"; }
 

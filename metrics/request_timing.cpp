@@ -46,7 +46,8 @@ void step_record::output(request_timing& request, std::int64_t new_tokens, doubl
     report_.inter_token_latency.add(elapsed(*request.last_token_, batch_s_), report_.bad);
   } else {
     take_prompt(request);
-    report_.time_to_first_token.add(elapsed(request.arrival_, now_s), report_.bad);
+    request.time_to_first_token_ = elapsed(request.arrival_, now_s);
+    report_.time_to_first_token.add(*request.time_to_first_token_, report_.bad);
     request.first_token_ = batch_s_;
   }
   request.last_token_ = batch_s_;
@@ -68,6 +69,7 @@ finished_request step_record::finish(request_timing& request, sample_group& grou
   one.inference_time = elapsed(request.scheduled_, request.last_token_);
   if (one.decode_time)
     one.mean_time_per_output_token = request.generated_ > 1 ? *one.decode_time / double(request.generated_ - 1) : 0.0;
+  one.time_to_first_token = request.time_to_first_token_;
   report_.finished.add(one, report_.bad);
 
   group.longest_ = std::max(group.longest_, request.generated_);

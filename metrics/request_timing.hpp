@@ -46,6 +46,7 @@ private:
   std::optional<double> scheduled_;
   std::optional<double> first_token_;
   std::optional<double> last_token_;
+  std::optional<double> time_to_first_token_;
 };
 
 /// The samples of one client request in one stage: its facts are booked once, when the last of them has ended.

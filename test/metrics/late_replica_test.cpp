@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <regex>
 #include <set>
 
 namespace omni::test {
@@ -16,9 +15,13 @@ using late_replica = exporter_fixture;
 
 /// Names and labels of a page's series without those of the engine.
 std::multiset<std::string> shapes(const std::vector<std::string>& lines) {
-  static const std::regex engine("(replica|stage)=\"[0-9]+\"");
   std::multiset<std::string> out;
-  for (const std::string& line : lines) out.insert(std::regex_replace(line.substr(0, line.rfind(' ')), engine, "$1"));
+  for (const std::string& line : lines) {
+    std::string shape = line.substr(0, line.find('{'));
+    for (const auto& [name, text] : labels_of(line))
+      if (name != "stage" && name != "replica") shape.append(" ").append(name).append("=").append(text);
+    out.insert(std::move(shape));
+  }
   return out;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <regex>
 #include <sstream>
 
 namespace omni::test {
@@ -12,14 +11,17 @@ constexpr std::string_view cache_family = "vllm:cache_config_info";
 
 // The reference describes a cache with every field of its own configuration class; these are the ones that dashboards
 // and routers read and whose values both have.
+constexpr const char* cache_labels[] = {"engine",         "stage",
+                                        "replica",        "block_size",
+                                        "cache_dtype",    "enable_prefix_caching",
+                                        "num_gpu_blocks", "gpu_memory_utilization"};
+
 std::string cut_cache_labels(const std::string& line) {
-  static const std::regex label("(engine|stage|replica|block_size|cache_dtype|enable_prefix_caching|"
-                                "gpu_memory_utilization|num_gpu_blocks)=\"[^\"]*\"");
+  const auto labels = labels_of(line);
   std::string out(cache_family);
-  for (auto it = std::sregex_iterator(line.begin(), line.end(), label); it != std::sregex_iterator(); ++it) {
-    const auto at = std::size_t(it->position());
-    if (at > 0 && (line[at - 1] == '{' || line[at - 1] == ',')) out.append(" ").append(it->str());
-  }
+  for (const char* name : cache_labels)
+    if (const auto found = labels.find(name); found != labels.end())
+      out.append(" ").append(name).append("=").append(found->second);
   return out + line.substr(line.rfind(' '));
 }
 
@@ -57,6 +59,20 @@ std::vector<std::string> lines_of(const std::vector<page_block>& blocks) {
   std::vector<std::string> lines;
   for (const page_block& block : blocks) std::copy(block.lines.begin(), block.lines.end(), std::back_inserter(lines));
   return lines;
+}
+
+std::map<std::string, std::string> labels_of(std::string_view series) {
+  std::map<std::string, std::string> labels;
+  std::size_t at = series.find('{');
+  while (at != std::string_view::npos && at < series.size() && series[at] != '}') {
+    const std::size_t equals = series.find("=\"", ++at);
+    if (equals == std::string_view::npos) break;
+    std::size_t end = equals + 2;
+    while (end < series.size() && series[end] != '"') end += series[end] == '\\' ? 2 : 1;
+    labels.emplace(series.substr(at, equals - at), series.substr(equals + 2, end - equals - 2));
+    at = end + 1; // a comma or the closing brace
+  }
+  return labels;
 }
 
 std::map<std::string, std::string> samples(std::string_view page) {

@@ -20,6 +20,9 @@ std::vector<page_block> reference_blocks(std::string_view page);
 /// All lines of blocks, for a comparison that shows the first difference.
 std::vector<std::string> lines_of(const std::vector<page_block>& blocks);
 
+/// Labels of a series, their values as escaped on the page.
+std::map<std::string, std::string> labels_of(std::string_view series);
+
 /// Value text by the rest of the line, for tests that ask for one series.
 std::map<std::string, std::string> samples(std::string_view page);
 

@@ -28,7 +28,7 @@ engine_report some_report(std::uint32_t seed) {
   x.time_to_first_token.add(seconds(), x.bad);
   x.inter_token_latency.add(seconds(), x.bad);
   x.finished.add({finished_as(random() % finish_kinds), some(), 0, some(), 1, some(), seconds(), seconds(), seconds(),
-                  seconds(), seconds(), seconds()},
+                  seconds(), seconds(), seconds(), seconds()},
                  x.bad);
   x.groups.n.add(double(1 + some()), x.bad);
   x.groups.longest_generation.add(double(some()), x.bad);

@@ -33,6 +33,7 @@ TEST_F(request_timing_rules, time_to_first_token_runs_from_arrival_to_when_the_o
   EXPECT_EQ(report.time_to_first_token.sum, 2.5);
   EXPECT_EQ(report.time_to_first_token.count(), 1);
   EXPECT_TRUE(report.inter_token_latency.empty());
+  EXPECT_EQ(step.finish(timing, group, finished_as::stop, 13).time_to_first_token, 2.5);
 }
 
 TEST_F(request_timing_rules, an_output_without_tokens_is_a_first_output_too) {
