@@ -79,6 +79,7 @@ void connection::close() {
   const auto self = shared_from_this(); // the host forgets us below
   disarm();
   release_body();
+  report();
   boost::system::error_code ignored; // closing a socket that failed already: nothing to do about it
   socket_.close(ignored);
   if (current_) std::exchange(current_, nullptr)->client_gone();
@@ -124,6 +125,9 @@ void connection::advance() {
   namespace http = beast::http;
   if (state_ == state::idle) {
     state_ = state::header;
+    asked_at_ = std::chrono::steady_clock::now();
+    method_.clear();
+    match_ = {};
     arm(host_.options.bounds.header_timeout);
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(host_.options.bounds.header_bytes));
@@ -176,9 +180,11 @@ void connection::on_parse_error(boost::system::error_code error) {
 void connection::on_header() {
   const auto& head = parser_->get();
   state_ = state::body;
+  asked_at_ = std::chrono::steady_clock::now();
   arm(host_.options.bounds.body_timeout);
   request_ = {};
-  request_.method = std::string(head.method_string());
+  method_ = request_.method = std::string(head.method_string());
+  match_ = {};
   for (const auto& field : head)
     request_.headers.push_back({std::string(field.name_string()), std::string(field.value())});
   http_1_0_ = head.version() == 10;
@@ -210,6 +216,7 @@ void connection::on_header() {
 void connection::on_request() {
   disarm();
   request_.body = std::move(parser_->get().body());
+  request_bytes_ = request_.body.size();
   release_body();
   state_ = state::busy;
   if (request_.method == "OPTIONS") return answer_options();
@@ -301,7 +308,11 @@ void connection::stream_on() {
   }
 }
 
-std::string connection::head_of(const response& what, std::optional<std::size_t> length) const {
+std::string connection::head_of(const response& what, std::optional<std::size_t> length) {
+  report_ = answered_request{.pattern = match_.pattern,
+                             .method = method_,
+                             .status = what.status,
+                             .request_bytes = std::exchange(request_bytes_, 0)};
   std::vector<header> headers = what.headers;
   if (!what.content_type.empty()) headers.push_back({"Content-Type", what.content_type});
   if (length && what.status != 204) headers.push_back({"Content-Length", std::to_string(*length)});
@@ -325,6 +336,7 @@ void connection::on_written(boost::system::error_code error, std::size_t bytes) 
   if (state_ == state::closed) return;
   if (error) return close();
   written_ += bytes;
+  if (report_) report_->response_bytes += bytes;
   if (written_ < output_.size()) {
     arm(host_.options.bounds.write_timeout);
     socket_.async_write_some(asio::buffer(output_.data() + written_, output_.size() - written_),
@@ -346,7 +358,15 @@ void connection::on_written(boost::system::error_code error, std::size_t bytes) 
   }
 }
 
+void connection::report() {
+  if (!report_) return;
+  report_->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - asked_at_).count();
+  if (host_.options.answered) host_.options.answered(*report_);
+  report_.reset();
+}
+
 void connection::end_answer() {
+  report();
   if (current_) std::exchange(current_, nullptr)->complete();
   if (!keep_alive_ || host_.draining) return linger();
   state_ = state::idle;

@@ -12,6 +12,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -97,11 +98,12 @@ private:
   }
   void refuse(int status, std::string_view sentence);
   void answer(response whole);
-  [[nodiscard]] std::string head_of(const response& what, std::optional<std::size_t> length) const;
+  [[nodiscard]] std::string head_of(const response& what, std::optional<std::size_t> length);
   void stream_on();
   void write(after_write then);
   void on_written(boost::system::error_code error, std::size_t bytes);
   void end_answer();
+  void report();
   void linger();
 
   void arm(std::chrono::milliseconds duration);
@@ -132,6 +134,10 @@ private:
   std::string output_;                // being written
   std::size_t written_ = 0;
   after_write then_ = after_write::end_answer;
+  std::optional<answered_request> report_; // of the answer that has begun
+  std::string method_;
+  std::size_t request_bytes_ = 0;
+  std::chrono::steady_clock::time_point asked_at_;
 };
 
 } // namespace omni::http

@@ -24,6 +24,7 @@ router::match router::find(std::string_view method, std::string_view path) const
       found.allow += (found.allow.empty() ? "" : ", ") + each.method + (each.method == "GET" ? ", HEAD" : "");
       if (each.method != method || found.run != nullptr) continue;
       found.run = &each.run;
+      found.pattern = each.pattern;
       if (wildcard) found.rest = path.substr(pattern.size());
     }
     if (!found.allow.empty()) break;

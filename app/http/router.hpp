@@ -22,6 +22,7 @@ public:
 
   struct match {
     const handler* run = nullptr; // null: no such path (`allow` empty) or no such method there
+    std::string_view pattern;     // of the route found; part of the router
     std::string_view rest;        // what '*' matched; part of the path given
     std::string allow;            // the methods of this path, for 405 and OPTIONS
   };

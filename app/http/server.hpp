@@ -4,6 +4,7 @@
 #include "app/http/router.hpp"
 #include "messages/errc.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,16 @@
 
 namespace omni::http {
 
+/// One answer, after its last byte was written (or the client went away).
+struct answered_request {
+  std::string_view pattern; // of the route; empty if no route was found
+  std::string_view method;
+  int status = 0;
+  std::size_t request_bytes = 0;  // of its body
+  std::size_t response_bytes = 0; // of its head and body, as written
+  double seconds = 0;             // since its headers were read
+};
+
 struct server_options {
   std::string host = "127.0.0.1"; // name or address
   std::uint16_t port = 8000;      // 0: any free one, see server::port
@@ -23,6 +34,8 @@ struct server_options {
   std::function<response(int status, std::string_view sentence)> error_page;
   /// Looks at a request before its body is read; an answer refuses it. Runs on the I/O thread: must be quick.
   std::function<std::optional<response>(const request&)> guard;
+  /// Hears of every answer, for statistics. Runs on the I/O thread: must be quick.
+  std::function<void(const answered_request&)> answered;
   /// Takes one line per problem of the server itself; any thread.
   std::function<void(std::string_view line)> log;
 };

@@ -1,0 +1,165 @@
+#include "app/cli/serve_options.hpp"
+
+#include "app/cli/nearest.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+
+namespace omni::cli {
+namespace {
+
+constexpr std::int32_t max_int = std::numeric_limits<std::int32_t>::max();
+
+/// Keeps what was given apart from what was not, which CLI11 does not.
+template <class T>
+CLI::Option* add(CLI::App& app, const std::string& names, std::optional<T>& into, const std::string& help) {
+  return app.add_option_function<T>(
+      names, [&into](const T& value) { into = value; }, help);
+}
+
+void add_model_flags(CLI::App& app, serve_options& into) {
+  const std::string group = "Model";
+  app.add_option(
+         "model,--model", into.model,
+         "Checkpoint to serve: FILE.gguf or a Hugging Face directory (text), VOICE.onnx (speech). Without it the "
+         "default pipeline smollm2-piper is served")
+      ->group(group);
+  app.add_option("--deploy-config", into.deploy_config,
+                 "Pipeline: a YAML file, or a built-in name (smollm2-piper, piper)")
+      ->group(group);
+  app.add_option("--stage-overrides", into.stage_overrides,
+                 R"(Changes to stages of the pipeline, as JSON: {"1": {"num_replicas": 2}})")
+      ->group(group);
+  app.add_option("--served-model-name", into.served_model_names,
+                 "Names that clients may use for the model; the first is in the answers")
+      ->group(group);
+  app.add_option("--chat-template", into.chat_template,
+                 "File with a Jinja chat template to use instead of the checkpoint's")
+      ->group(group);
+  add(app, "--dtype", into.dtype, "auto: as the checkpoint stores it; float32: exact and slow")
+      ->check(CLI::IsMember({"auto", "float32"}))
+      ->group(group);
+  add(app, "--max-model-len", into.max_model_len,
+      "Most tokens of prompt and answer together (default: the checkpoint's own)")
+      ->check(CLI::Range(1, max_int))
+      ->group(group);
+  app.add_flag_callback("--omni", [] {}, "Accepted for compatibility: every pipeline is served this way")->group(group);
+}
+
+void add_server_flags(CLI::App& app, serve_options& into) {
+  const std::string group = "Server";
+  app.add_option("--host", into.host, "Address to listen on")->capture_default_str()->group(group);
+  app.add_option("--port", into.port, "Port to listen on; 0 takes a free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--api-key", into.api_keys,
+                 "Key that clients must send for /v1 (repeatable; also from OMNI_API_KEY or VLLM_API_KEY)")
+      ->group(group);
+  app.add_option("--allowed-origins", into.allowed_origins,
+                 "Web pages (origins) whose scripts may read answers; * allows all")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--max-body-bytes", into.max_body_bytes, "Largest request body")
+      ->check(CLI::Range(std::uint64_t{1024}, std::uint64_t{1} << 40U))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--drain-timeout", into.drain_timeout_s, "Seconds that running requests get to finish after SIGTERM")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->group(group);
+}
+
+void add_engine_flags(CLI::App& app, serve_options& into) {
+  const std::string group = "Scheduling and memory";
+  add(app, "--max-num-seqs", into.max_num_seqs, "Sequences that one step of a stage works on (default 16)")
+      ->check(CLI::Range(1, 65536))
+      ->group(group);
+  add(app, "--max-num-batched-tokens", into.max_num_batched_tokens,
+      "Tokens that one step of a text stage works on (default 512)")
+      ->check(CLI::Range(1, max_int))
+      ->group(group);
+  add(app, "--max-num-queued-reqs", into.max_num_queued_reqs,
+      "Requests admitted at once, running or waiting; one more is answered 429 (default 256)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->group(group);
+  add(app, "--block-size", into.block_size, "Tokens per KV cache block (default 16)")
+      ->check(CLI::Range(1, 4096))
+      ->group(group);
+  add(app, "--kv-cache-memory-bytes", into.kv_cache_memory_bytes,
+      "KV cache of each replica of a text stage (default: enough for max-num-seqs times 1024 tokens, at most 256 MiB)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50U))
+      ->group(group);
+  app.add_flag_callback(
+         "--enable-prefix-caching", [&into] { into.enable_prefix_caching = true; },
+         "Share KV blocks of equal prompt beginnings (the default)")
+      ->group(group);
+  app.add_flag_callback(
+         "--no-enable-prefix-caching", [&into] { into.enable_prefix_caching = false; }, "Compute every prompt anew")
+      ->group(group);
+  add(app, "--threads", into.threads, "Compute threads (default: the cores this process may use)")
+      ->check(CLI::Range(1, 4096))
+      ->group(group);
+}
+
+void add_statistics_flags(CLI::App& app, serve_options& into) {
+  const std::string group = "Statistics";
+  app.add_flag_callback(
+         "--disable-log-stats", [&into] { into.log_stats = false; }, "Keep no statistics and print none")
+      ->group(group);
+  app.add_flag_callback(
+         "--log-stats", [&into] { into.log_stats = true; }, "Keep statistics and print them (the default)")
+      ->group(group);
+  add(app, "--log-stats-interval", into.log_stats_interval_s, "Seconds between console lines (default 10)")
+      ->check(CLI::Range(0.1, 1e6))
+      ->group(group);
+}
+
+/// One sentence of what CLI11 says.
+std::string sentence(const CLI::ParseError& error, const CLI::App& app) {
+  std::string text = error.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  if (const auto* extra = dynamic_cast<const CLI::ExtrasError*>(&error); extra != nullptr) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    const auto at = text.rfind("--");
+    const std::string given = at == std::string::npos ? "" : text.substr(at, text.find_first_of("= ", at) - at);
+    if (const auto near = nearest(given, known); near) text += " (did you mean " + *near + "?)";
+  }
+  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
+  return text + "; omni-serve --help lists all flags.";
+}
+
+} // namespace
+
+expected<std::variant<serve_options, early_exit>> parse_flags(const std::vector<std::string>& arguments,
+                                                              const std::string& version) {
+  serve_options into;
+  CLI::App app("Serves text and speech models through OpenAI's HTTP interface.", "omni-serve");
+  app.set_version_flag("--version", "omni-serve " + version);
+  app.get_formatter()->column_width(36);
+  add_model_flags(app, into);
+  add_server_flags(app, into);
+  add_engine_flags(app, into);
+  add_statistics_flags(app, into);
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // as CLI11 wants them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return early_exit{app.help()};
+  } catch (const CLI::CallForVersion& wanted) {
+    return early_exit{std::string(wanted.what()) + "\n"};
+  } catch (const CLI::ParseError& error) {
+    return fail(errc::invalid_request, sentence(error, app));
+  }
+  if (app.count("--log-stats") > 0 && app.count("--disable-log-stats") > 0)
+    return fail(errc::invalid_request, "--log-stats and --disable-log-stats exclude each other: leave one out.");
+  if (!into.model.empty() && !into.deploy_config.empty())
+    return fail(errc::invalid_request,
+                "--model and --deploy-config exclude each other: a pipeline's YAML names its own models.");
+  return into;
+}
+
+} // namespace omni::cli

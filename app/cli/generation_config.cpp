@@ -1,0 +1,31 @@
+#include "app/cli/generation_config.hpp"
+
+#include "app/cli/text_file.hpp"
+#include "app/openai/sampling_fields.hpp"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace omni::cli {
+
+expected<void> read_generation_config(const std::filesystem::path& model, sampling_params& into) {
+  std::error_code error;
+  const std::filesystem::path path = model / "generation_config.json";
+  if (!std::filesystem::is_directory(model, error) || !std::filesystem::exists(path, error)) return {};
+  const auto text = read_text_file(path);
+  if (!text) return tl::unexpected(text.error());
+  auto parsed = openai::parse_object(*text);
+  if (!parsed) return fail(errc::load_failed, path.string() + " cannot be used: " + parsed.error().message);
+  openai::json kept;
+  for (const char* name : {"temperature", "top_p", "top_k", "min_p", "repetition_penalty"})
+    if (parsed->contains(name)) kept[name] = (*parsed)[name];
+  if (parsed->contains("max_new_tokens")) kept["max_tokens"] = (*parsed)["max_new_tokens"];
+  if (kept.is_null()) return {};
+  std::optional<failure> problem;
+  openai::fields from(kept, "", problem);
+  openai::read_sampling(from, std::numeric_limits<std::int32_t>::max(), into);
+  if (problem) return fail(errc::load_failed, path.string() + " cannot be used: " + problem->message);
+  return {};
+}
+
+} // namespace omni::cli

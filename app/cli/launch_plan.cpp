@@ -1,0 +1,84 @@
+#include "app/cli/launch_plan.hpp"
+
+#include "app/cli/text_file.hpp"
+
+#include <utility>
+
+namespace omni::cli {
+namespace {
+
+constexpr const char* default_pipeline = "smollm2-piper";
+
+expected<deployment> read_pipeline(const std::string& named, model_folders folders) {
+  if (const char* text = builtin_pipeline(named); text != nullptr)
+    return read_deploy_yaml(text, named + ".yaml", folders);
+  const std::filesystem::path path = folders.base / named;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    return fail(errc::invalid_request, "There is no pipeline '" + named +
+                                           "': --deploy-config takes a YAML file or one of " +
+                                           builtin_pipeline_names() + ".");
+  const auto text = read_text_file(path);
+  if (!text) return tl::unexpected(text.error());
+  folders.base = path.parent_path();
+  auto read = read_deploy_yaml(*text, named, folders);
+  if (read && read->name.empty()) read->name = path.stem().string();
+  return read;
+}
+
+/// One checkpoint: a voice speaks, everything else reads and writes text.
+expected<deployment> single_model(const std::string& model, const model_folders& folders) {
+  deployment out;
+  out.name = model;
+  const bool voice = model.ends_with(".onnx");
+  const std::vector<std::string> parts =
+      voice ? std::vector<std::string>{"talker", "code2wav"} : std::vector<std::string>{"thinker"};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    auto stage = make_stage(std::int32_t(i), parts[i], model, folders);
+    if (!stage) return tl::unexpected(stage.error());
+    out.config.stages.push_back(std::move(*stage));
+  }
+  out.config.stages.back().final_output_type = voice ? modality::audio : modality::text;
+  return out;
+}
+
+template <class T>
+void set(const std::optional<T>& given, T& into) {
+  if (given) into = *given;
+}
+
+void apply_flags(const serve_options& options, engine_config& into) {
+  set(options.max_num_queued_reqs, into.max_num_requests);
+  set(options.threads, into.threads);
+  set(options.log_stats, into.log_stats);
+  set(options.log_stats_interval_s, into.log_stats_interval_s);
+  for (stage_config& stage : into.stages) {
+    set(options.dtype, stage.dtype);
+    set(options.max_num_seqs, stage.max_num_seqs);
+    set(options.max_model_len, stage.max_model_len);
+    set(options.max_num_batched_tokens, stage.max_num_batched_tokens);
+    set(options.block_size, stage.block_size);
+    set(options.kv_cache_memory_bytes, stage.kv_cache_memory_bytes);
+    set(options.enable_prefix_caching, stage.enable_prefix_caching);
+  }
+}
+
+} // namespace
+
+expected<launch_plan> make_launch_plan(const serve_options& options, const model_folders& folders) {
+  auto pipeline = options.model.empty()
+                      ? read_pipeline(options.deploy_config.empty() ? default_pipeline : options.deploy_config, folders)
+                      : single_model(options.model, folders);
+  if (!pipeline) return tl::unexpected(std::move(pipeline.error()));
+  launch_plan plan;
+  plan.config = std::move(pipeline->config);
+  apply_flags(options, plan.config);
+  if (!options.stage_overrides.empty())
+    if (auto applied = apply_stage_overrides(options.stage_overrides, folders, plan.config); !applied)
+      return tl::unexpected(std::move(applied.error()));
+  plan.served_names = options.served_model_names;
+  if (plan.served_names.empty()) plan.served_names.push_back(pipeline->name);
+  return plan;
+}
+
+} // namespace omni::cli

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "messages/errc.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace omni::cli {
+
+/// The flags of omni-serve. What was not given is empty, so that it does not override the pipeline's own values.
+struct serve_options {
+  std::string model;                           // checkpoint; empty: the pipeline's own
+  std::string deploy_config;                   // YAML file or the name of a built-in pipeline; empty: the default one
+  std::string stage_overrides;                 // JSON: {"1": {"num_replicas": 2}}
+  std::vector<std::string> served_model_names; // empty: derived from model or pipeline
+  std::string chat_template;                   // Jinja file; empty: the checkpoint's own
+
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8000;
+  std::vector<std::string> api_keys;
+  std::vector<std::string> allowed_origins = {"*"};
+  std::uint64_t max_body_bytes = 16 * 1024 * 1024;
+  double drain_timeout_s = 30;
+
+  std::optional<std::string> dtype;
+  std::optional<std::int32_t> max_model_len;
+  std::optional<std::int32_t> max_num_seqs;
+  std::optional<std::int32_t> max_num_batched_tokens;
+  std::optional<std::int32_t> block_size;
+  std::optional<std::int64_t> kv_cache_memory_bytes;
+  std::optional<bool> enable_prefix_caching;
+  std::optional<std::int32_t> max_num_queued_reqs;
+  std::optional<std::int32_t> threads;
+  std::optional<bool> log_stats;
+  std::optional<double> log_stats_interval_s;
+};
+
+/// What to print, and with which status to end: --help and --version.
+struct early_exit {
+  std::string text;
+};
+
+/// Reads the command line (without the program's name). A wrong flag is one sentence.
+expected<std::variant<serve_options, early_exit>> parse_flags(const std::vector<std::string>& arguments,
+                                                              const std::string& version);
+
+} // namespace omni::cli

@@ -1,0 +1,102 @@
+#include "app/openai/chat_prompt.hpp"
+
+#include "app/openai/fields.hpp"
+#include "kernels/core/error.hpp"
+#include "kernels/text/chat_template.hpp"
+#include "kernels/text/tokenizer.hpp"
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+namespace omni::openai {
+namespace {
+
+constexpr std::size_t max_tools = 1024;
+
+/// `tools` for the template, or null. Calls are written by the model as text: nothing here takes them apart, so a
+/// request that relies on a call being made cannot be honoured.
+json read_tools(fields& from, std::optional<failure>& problem) {
+  const json* tools = from.list("tools", max_tools);
+  const json* choice = from.find("tool_choice");
+  if (choice != nullptr && *choice != "auto" && *choice != "none")
+    from.refuse("tool_choice",
+                "must be auto or none: this server passes tools to the model but does not force or parse calls");
+  if (tools == nullptr || tools->empty() || (choice != nullptr && *choice == "none")) return nullptr;
+  for (std::size_t i = 0; i < tools->size(); ++i) {
+    const std::string path = "tools[" + std::to_string(i) + "]";
+    const json& tool = (*tools)[i];
+    if (!tool.is_object()) {
+      from.refuse_with(path, path + " must be an object with a type and a function, found " + shown(tool) + ".");
+      break;
+    }
+    fields inside(tool, path, problem);
+    inside.choice("type", {"function"});
+    const json* function = inside.object("function");
+    if (function == nullptr)
+      inside.refuse("function", "must be an object");
+    else if (fields named(*function, path + ".function", problem); !named.text("name"))
+      named.refuse("name", "must be a string");
+  }
+  return *tools;
+}
+
+/// Cuts the rendered prompt after the last message's text, so that the model continues it.
+text::marked_text open_ended(const text::marked_text& rendered, const json& last) {
+  std::string content = last["content"].is_string() ? last["content"].get<std::string>()
+                                                    : last["content"].back()["text"].get<std::string>();
+  const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  while (!content.empty() && is_space(content.back())) content.pop_back(); // templates trim
+  const auto at = rendered.text().rfind(content);
+  if (at == std::string::npos)
+    throw input_error("continue_final_message",
+                      "The chat template does not print the last message as it is, so it cannot be continued.");
+  return text::marked_text(rendered.view().substr(0, at + content.size()));
+}
+
+std::tm local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm out{};
+  localtime_r(&now, &out);
+  return out;
+}
+
+struct prompt_options {
+  json variables;
+  bool continue_final = false;
+};
+
+prompt_options read_options(fields& from, const pipeline_facts& pipeline, std::optional<failure>& problem) {
+  prompt_options out;
+  out.continue_final = from.boolean("continue_final_message").value_or(false);
+  const auto generation = from.boolean("add_generation_prompt");
+  if (out.continue_final && generation.value_or(false))
+    from.refuse_with("continue_final_message", "continue_final_message and add_generation_prompt cannot both be true.");
+  if (const json* own = from.object("chat_template_kwargs")) out.variables = *own;
+  out.variables["messages"] = read_messages(from, pipeline.chat_template->takes_content_parts(), problem);
+  out.variables["tools"] = read_tools(from, problem);
+  out.variables["add_generation_prompt"] = generation.value_or(!out.continue_final);
+  return out;
+}
+
+} // namespace
+
+expected<std::vector<std::int32_t>> read_prompt(const json& body, const pipeline_facts& pipeline) {
+  if (!pipeline.chat_template)
+    return fail(errc::invalid_request, "This model has no chat template: start the server with --chat-template FILE.",
+                "messages");
+  std::optional<failure> problem;
+  fields from(body, "", problem);
+  const prompt_options options = read_options(from, pipeline, problem);
+  if (problem) return tl::unexpected(std::move(*problem));
+  try {
+    const text::marked_text rendered = pipeline.chat_template->render(options.variables, local_time());
+    if (!options.continue_final) return pipeline.tokenizer->encode(rendered);
+    return pipeline.tokenizer->encode(open_ended(rendered, options.variables["messages"].back()));
+  } catch (const input_error& error) {
+    return fail(errc::invalid_request, error.what(), error.param);
+  }
+}
+
+} // namespace omni::openai

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "app/openai/fields.hpp"
+#include "app/openai/pipeline_facts.hpp"
+
+#include "actors/engine.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace omni::openai {
+
+/// Random names, e.g. "chatcmpl-" and 32 hexadecimal digits. Used by the worker thread only.
+class id_source {
+public:
+  std::string hex(int digits);
+
+private:
+  std::mt19937_64 random_{std::random_device{}()};
+};
+
+/// What the endpoints share.
+struct context {
+  engine& running;
+  std::shared_ptr<const pipeline_facts> pipeline;
+  std::vector<std::string> served_names; // the first is what "default" means
+  std::string version;
+  std::int64_t started_s = 0;        // Unix seconds
+  std::atomic<bool> draining{false}; // not ready for new requests any more
+  id_source ids;
+};
+
+/// Seconds since 1970.
+std::int64_t unix_seconds();
+
+/// The name to answer with for the request's `model`: absent and "default" mean the first; another than the served ones
+/// is recorded as `model_not_found`.
+std::string read_model(fields& from, const std::vector<std::string>& served_names);
+
+} // namespace omni::openai

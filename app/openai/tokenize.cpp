@@ -1,0 +1,75 @@
+#include "app/openai/chat_prompt.hpp"
+#include "app/openai/endpoints.hpp"
+#include "app/openai/errors.hpp"
+#include "kernels/core/error.hpp"
+#include "kernels/text/tokenizer.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace omni::openai {
+namespace {
+
+constexpr std::size_t max_ids = 1 << 20U;
+
+/// The ids of a plain `prompt`, or of `messages`.
+expected<std::vector<std::int32_t>> read_tokens(const json& body, const pipeline_facts& pipeline, bool& token_strings) {
+  std::optional<failure> problem;
+  fields from(body, "", problem);
+  token_strings = from.boolean("return_token_strs").value_or(false);
+  if (from.find("prompt") == nullptr && from.find("messages") != nullptr) {
+    if (problem) return tl::unexpected(std::move(*problem));
+    return read_prompt(body, pipeline);
+  }
+  const auto prompt = from.text("prompt");
+  if (!prompt) from.refuse("prompt", "must be a string, or send messages");
+  const bool specials = from.boolean("add_special_tokens").value_or(true);
+  if (problem) return tl::unexpected(std::move(*problem));
+  try {
+    return pipeline.tokenizer->encode(*prompt, text::specials::recognised, specials);
+  } catch (const input_error& error) {
+    return fail(errc::invalid_request, error.what(), "prompt");
+  }
+}
+
+std::optional<failure> check(context& server, const json& body) {
+  std::optional<failure> problem;
+  fields from(body, "", problem);
+  read_model(from, server.served_names);
+  if (!problem && server.pipeline->tokenizer == nullptr)
+    problem =
+        failure{errc::invalid_request, "This server's pipeline has no tokenizer: it does not read text.", "prompt"};
+  return problem;
+}
+
+} // namespace
+
+void tokenize(context& server, const json& body, const responder_ptr& to) {
+  if (const auto problem = check(server, body)) return to->send(error_response(*problem));
+  bool token_strings = false;
+  const auto ids = read_tokens(body, *server.pipeline, token_strings);
+  if (!ids) return to->send(error_response(ids.error()));
+  json out;
+  out["count"] = ids->size();
+  out["max_model_len"] = server.pipeline->max_model_len;
+  out["tokens"] = *ids;
+  out["token_strs"] = nullptr;
+  if (token_strings) {
+    out["token_strs"] = json::array();
+    for (const std::int32_t id : *ids) out["token_strs"].push_back(server.pipeline->tokenizer->token_content(id));
+  }
+  to->send({.body = dump(out)});
+}
+
+void detokenize(context& server, const json& body, const responder_ptr& to) {
+  auto problem = check(server, body);
+  if (problem) return to->send(error_response(*problem));
+  fields from(body, "", problem);
+  const auto ids = from.integers("tokens", 0, server.pipeline->vocab_size - 1, max_ids);
+  if (!ids) from.refuse("tokens", "must be a list of token ids");
+  if (problem) return to->send(error_response(*problem));
+  json out;
+  out["prompt"] = server.pipeline->tokenizer->decode(*ids, false);
+  to->send({.body = dump(out)});
+}
+
+} // namespace omni::openai
