@@ -40,6 +40,7 @@ hifigan::hifigan(const voice_graph& graph, std::int64_t speaker_width) {
   speaker_ = speaker_layer(graph, "dec.cond", first->out, speaker_width);
   frames_ = stack_.add_track(first->in);
   activated_ = stack_.add_track(first->out);
+  inner_.push_back(activated_);
   stack_.add(
       {{.weights = first, .in = frames_, .before = pre.pad_left, .activated = activated_, .slope = inner_slope}});
 
@@ -74,6 +75,7 @@ std::int64_t hifigan::add_upsampling(const voice_graph& graph, const std::string
   const auto* w = keep(pack_transposed_conv(source.weight, source.bias, source.extents, stride));
   samples_per_frame_ *= stride;
   to = {stack_.add_track(channels), stack_.add_track(channels)};
+  inner_.push_back(to.raw);
   stack_.add({{.weights = w,
                .in = from,
                .before = w->taps - 1,

@@ -31,6 +31,9 @@ public:
     return speaker_.bias_of(convs_.front(), speaker);
   }
 
+  /// What can be looked at from outside: the first convolution's activations, then each stage's upsampled features.
+  [[nodiscard]] const std::vector<track_id>& inner_tracks() const { return inner_; }
+
   class stream;
 
 private:
@@ -53,6 +56,7 @@ private:
   std::int64_t output_before_ = 0;
   conv_stack stack_;
   track_id frames_ = no_track;
+  std::vector<track_id> inner_;
   track_id activated_ = no_track; // what the next stage or the output layer reads
   std::int64_t samples_per_frame_ = 1;
   std::int64_t flops_per_frame_ = 0;
@@ -69,6 +73,8 @@ public:
   /// now, in all count * samples_per_frame of the sentence.
   void decode(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,
               const op_context& context);
+  /// Features of a layer; those of the last call, if it had at most one frame, are still there.
+  [[nodiscard]] const feature_track& inner(track_id id) { return layers_.track(id); }
 
 private:
   void decode_piece(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,

@@ -1,0 +1,337 @@
+#include "kernels/ops/conv.hpp"
+
+#include "kernels/ops/backend.hpp"
+#include "kernels/ops/conv_pointwise.hpp"
+#include "kernels/ops/relative_attention.hpp"
+#include "test/support/golden.hpp"
+#include "test/support/random_floats.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace omni {
+namespace {
+
+using floats = std::vector<float>;
+using test::random_floats;
+
+/// A device with so many threads.
+struct device {
+  thread_pool pool;
+  thread_pool::lane lane;
+  workspace scratch;
+  op_context context{cpu_device(), scratch, lane};
+  explicit device(unsigned threads) : pool(threads), lane(pool) {}
+};
+
+struct conv_case {
+  std::int64_t rows, in, out, taps, dilation;
+};
+std::string name_of(const conv_case& c) {
+  return std::to_string(c.rows) + " rows " + std::to_string(c.in) + "->" + std::to_string(c.out) + " taps " +
+         std::to_string(c.taps) + " dilation " + std::to_string(c.dilation);
+}
+
+// Odd sizes on purpose: short of a panel, of a register block, of a vector, and past them.
+const conv_case cases[] = {{1, 1, 1, 1, 1},    {5, 3, 2, 3, 1},     {12, 16, 32, 1, 1},
+                           {13, 7, 33, 5, 2},  {64, 24, 64, 7, 3},  {100, 32, 29, 3, 1},
+                           {37, 48, 96, 2, 1}, {250, 8, 31, 7, 12}, {1000, 32, 32, 3, 2}};
+
+struct filled_case {
+  conv_case c;
+  floats x, weight, bias, residual, addend;
+  conv_weights packed;
+  explicit filled_case(const conv_case& shape_of_it) : c(shape_of_it) {
+    x = random_floats((c.rows + (c.taps - 1) * c.dilation) * c.in, 1);
+    weight = random_floats(c.out * c.in * c.taps, 2);
+    bias = random_floats(c.out, 3);
+    residual = random_floats(c.rows * c.out, 4);
+    addend = random_floats(c.rows * c.out, 5);
+    packed = pack_conv(weight, bias, {c.out, c.in, c.taps}, c.dilation);
+  }
+  [[nodiscard]] conv_job job(float* out) const {
+    conv_args a;
+    a.x = x.data(), a.x_stride = c.in, a.rows = c.rows, a.out = out, a.out_stride = c.out;
+    return {conv_panels(packed), a};
+  }
+  [[nodiscard]] floats reference() const {
+    floats y(static_cast<std::size_t>(c.rows * c.out));
+    for (std::int64_t t = 0; t < c.rows; ++t)
+      for (std::int64_t o = 0; o < c.out; ++o) {
+        double sum = bias[static_cast<std::size_t>(o)];
+        for (std::int64_t k = 0; k < c.taps; ++k)
+          for (std::int64_t i = 0; i < c.in; ++i)
+            sum += double{weight[static_cast<std::size_t>((o * c.in + i) * c.taps + k)]} *
+                   double{x[static_cast<std::size_t>((t + k * c.dilation) * c.in + i)]};
+        y[static_cast<std::size_t>(t * c.out + o)] = static_cast<float>(sum);
+      }
+    return y;
+  }
+};
+
+void expect_close(const floats& got, const floats& want) {
+  ASSERT_EQ(got.size(), want.size());
+  EXPECT_LE(test::relative_max(got.data(), want.data(), static_cast<std::int64_t>(want.size())), 1e-5);
+}
+
+TEST(conv, equals_the_sum_of_its_definition) {
+  device on(2);
+  for (const auto& c : cases) {
+    SCOPED_TRACE(name_of(c));
+    const filled_case one(c);
+    floats out(one.residual.size());
+    conv(one.job(out.data()), on.context);
+    expect_close(out, one.reference());
+  }
+}
+
+TEST(conv, adds_scales_and_activates) {
+  device on(2);
+  for (const auto& c : cases) {
+    SCOPED_TRACE(name_of(c));
+    const filled_case one(c);
+    floats out(one.residual.size());
+    floats activated(out.size());
+    auto job = one.job(out.data());
+    job.a.residual = one.residual.data();
+    job.a.addend = one.addend.data();
+    job.a.scale = 0.25F;
+    job.a.activated = activated.data();
+    job.a.slope = 0.1F;
+    conv(job, on.context);
+    auto want = one.reference();
+    for (std::size_t i = 0; i < want.size(); ++i) want[i] = (want[i] + one.residual[i] + one.addend[i]) * 0.25F;
+    expect_close(out, want);
+    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(activated[i], out[i] > 0 ? out[i] : out[i] * 0.1F);
+  }
+}
+
+TEST(conv, gives_the_same_bits_however_rows_are_cut_and_shared) {
+  for (const auto& c : cases) {
+    SCOPED_TRACE(name_of(c));
+    const filled_case one(c);
+    device alone(1);
+    floats whole(one.residual.size());
+    conv(one.job(whole.data()), alone.context);
+    device many(3);
+    for (const std::int64_t piece : {1, 3, 8, 50}) {
+      floats cut(whole.size());
+      for (std::int64_t row = 0; row < c.rows; row += piece) {
+        auto job = one.job(cut.data() + row * c.out);
+        job.a.x += row * c.in;
+        job.a.rows = std::min(piece, c.rows - row);
+        conv(job, many.context);
+      }
+      EXPECT_EQ(cut, whole) << piece;
+    }
+  }
+}
+
+TEST(conv, computes_several_jobs_at_once) {
+  device on(2);
+  const filled_case a({70, 16, 40, 3, 1});
+  const filled_case b({9, 5, 70, 1, 1});
+  floats out_a(a.residual.size());
+  floats out_b(b.residual.size());
+  const conv_job jobs[] = {a.job(out_a.data()), b.job(out_b.data())};
+  conv(jobs, on.context);
+  expect_close(out_a, a.reference());
+  expect_close(out_b, b.reference());
+}
+
+TEST(conv, in_turn_hands_the_sum_on) {
+  device on(2);
+  const filled_case a({77, 16, 40, 3, 1});
+  const filled_case b({77, 16, 40, 7, 2});
+  floats sum(a.residual.size());
+  floats out(sum.size());
+  conv_job jobs[] = {a.job(sum.data()), b.job(out.data())};
+  jobs[1].a.addend = sum.data();
+  jobs[1].a.scale = 0.5F;
+  conv_in_turn(jobs, on.context);
+  auto want = a.reference();
+  const auto second = b.reference();
+  for (std::size_t i = 0; i < want.size(); ++i) want[i] = (want[i] + second[i]) * 0.5F;
+  expect_close(out, want);
+}
+
+TEST(conv, transposed_writes_a_row_for_each_phase) {
+  device on(2);
+  struct transposed_case {
+    std::int64_t rows, in, out, kernel, stride;
+  };
+  for (const auto& c : {transposed_case{9, 6, 5, 8, 4}, {20, 16, 8, 16, 8}, {7, 3, 4, 9, 3}, {11, 4, 6, 5, 3}}) {
+    SCOPED_TRACE(c.kernel);
+    const auto weight = random_floats(c.in * c.out * c.kernel, 7);
+    const auto bias = random_floats(c.out, 8);
+    const auto packed = pack_transposed_conv(weight, bias, {c.in, c.out, c.kernel}, c.stride);
+    const auto before = packed.taps - 1;
+    floats x(static_cast<std::size_t>((c.rows + 2 * before) * c.in)); // zeros around the rows
+    const auto values = random_floats(c.rows * c.in, 9);
+    std::copy(values.begin(), values.end(), x.begin() + before * c.in);
+    const auto rows = c.rows + before;
+    floats out(static_cast<std::size_t>(rows * c.stride * c.out));
+    conv_args a;
+    a.x = x.data(), a.x_stride = c.in, a.rows = rows, a.out = out.data(), a.out_stride = c.stride * c.out;
+    conv({conv_panels(packed), a}, on.context);
+    floats want(out.size());
+    for (std::size_t i = 0; i < want.size(); ++i) want[i] = bias[i % static_cast<std::size_t>(c.out)];
+    for (std::int64_t t = 0; t < c.rows; ++t)
+      for (std::int64_t k = 0; k < c.kernel; ++k)
+        for (std::int64_t i = 0; i < c.in; ++i)
+          for (std::int64_t o = 0; o < c.out; ++o)
+            want[static_cast<std::size_t>((t * c.stride + k) * c.out + o)] +=
+                values[static_cast<std::size_t>(t * c.in + i)] *
+                weight[static_cast<std::size_t>((i * c.out + o) * c.kernel + k)];
+    expect_close(out, want);
+  }
+}
+
+TEST(conv, to_mono_is_a_dot_product_through_tanh) {
+  device on(2);
+  for (const std::int64_t in : {5, 16, 32}) {
+    constexpr std::int64_t taps = 7;
+    constexpr std::int64_t rows = 101;
+    const auto weight = random_floats(in * taps, 1);
+    const auto x = random_floats((rows + taps - 1) * in, 2);
+    const auto packed = pack_conv_to_mono(weight, 0.25F, in, taps);
+    floats out(rows);
+    conv_to_mono_tanh({&packed, x.data(), rows, out.data()}, on.context);
+    floats want(rows);
+    for (std::int64_t t = 0; t < rows; ++t) {
+      double sum = 0.25;
+      for (std::int64_t k = 0; k < taps; ++k)
+        for (std::int64_t i = 0; i < in; ++i)
+          sum += double{weight[static_cast<std::size_t>(i * taps + k)]} *
+                 double{x[static_cast<std::size_t>((t + k) * in + i)]};
+      want[static_cast<std::size_t>(t)] = static_cast<float>(std::tanh(sum));
+    }
+    expect_close(out, want);
+    floats cut(rows);
+    for (std::int64_t t = 0; t < rows; t += 3)
+      conv_to_mono_tanh({&packed, x.data() + t * in, std::min<std::int64_t>(3, rows - t), cut.data() + t}, on.context);
+    EXPECT_EQ(cut, out);
+  }
+}
+
+TEST(conv, depthwise_keeps_channels_apart) {
+  device on(2);
+  for (const std::int64_t channels : {3, 16, 50}) {
+    constexpr std::int64_t taps = 3;
+    constexpr std::int64_t rows = 40;
+    constexpr std::int64_t dilation = 9;
+    const auto weight = random_floats(channels * taps, 1);
+    const auto bias = random_floats(channels, 2);
+    const auto x = random_floats((rows + 2 * dilation) * channels, 3);
+    const auto packed = pack_depthwise(weight, bias, channels, taps, dilation);
+    floats out(static_cast<std::size_t>(rows * channels));
+    conv_depthwise({&packed, x.data(), rows, out.data()}, on.context);
+    floats want(out.size());
+    for (std::int64_t t = 0; t < rows; ++t)
+      for (std::int64_t c = 0; c < channels; ++c) {
+        double sum = bias[static_cast<std::size_t>(c)];
+        for (std::int64_t k = 0; k < taps; ++k)
+          sum += double{weight[static_cast<std::size_t>(c * taps + k)]} *
+                 double{x[static_cast<std::size_t>((t + k * dilation) * channels + c)]};
+        want[static_cast<std::size_t>(t * channels + c)] = static_cast<float>(sum);
+      }
+    expect_close(out, want);
+  }
+}
+
+TEST(layer_norm, follows_its_formula) {
+  device on(2);
+  constexpr std::int64_t rows = 30;
+  for (const std::int64_t channels : {5, 16, 50, 192}) {
+    const auto x = random_floats(rows * channels, 1);
+    const auto add = random_floats(rows * channels, 2);
+    const auto gamma = random_floats(channels, 3);
+    const auto beta = random_floats(channels, 4);
+    floats out(x.size());
+    layer_norm({x.data(), add.data(), gamma.data(), beta.data(), true, x.data(), out.data(), rows, channels},
+               on.context);
+    floats want(x.size());
+    for (std::int64_t t = 0; t < rows; ++t) {
+      const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(t * channels + c); };
+      double mean = 0;
+      double variance = 0;
+      for (std::int64_t c = 0; c < channels; ++c) mean += (double{x[at(c)]} + add[at(c)]) / double(channels);
+      for (std::int64_t c = 0; c < channels; ++c)
+        variance += std::pow(double{x[at(c)]} + add[at(c)] - mean, 2) / double(channels);
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const double v = (double{x[at(c)]} + add[at(c)] - mean) / std::sqrt(variance + 1e-5);
+        const double y = v * gamma[static_cast<std::size_t>(c)] + beta[static_cast<std::size_t>(c)];
+        want[at(c)] = static_cast<float>(x[at(c)] + y * 0.5 * (1 + std::erf(y / std::sqrt(2.0))));
+      }
+    }
+    expect_close(out, want);
+  }
+}
+
+TEST(tanh_sigmoid_gate, multiplies_the_halves) {
+  device on(2);
+  constexpr std::int64_t rows = 33;
+  for (const std::int64_t channels : {7, 16, 192}) {
+    auto in = random_floats(rows * 2 * channels, 1);
+    for (auto& value : in) value *= 8;
+    floats out(static_cast<std::size_t>(rows * channels));
+    tanh_sigmoid_gate({in.data(), out.data(), rows, channels}, on.context);
+    floats want(out.size());
+    for (std::int64_t t = 0; t < rows; ++t)
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const double left = in[static_cast<std::size_t>(t * 2 * channels + c)];
+        const double right = in[static_cast<std::size_t>(t * 2 * channels + channels + c)];
+        want[static_cast<std::size_t>(t * channels + c)] = static_cast<float>(std::tanh(left) / (1 + std::exp(-right)));
+      }
+    expect_close(out, want);
+  }
+}
+
+TEST(relative_attention, adds_positions_near_the_diagonal) {
+  device on(2);
+  constexpr std::int64_t heads = 2;
+  constexpr std::int64_t window = 4;
+  for (const std::int64_t rows : {1, 3, 60, 131}) {
+    for (const std::int64_t dim : {8, 48}) {
+      SCOPED_TRACE(rows);
+      const auto width = heads * dim;
+      const auto q = random_floats(rows * width, 1);
+      const auto k = random_floats(rows * width, 2);
+      const auto v = random_floats(rows * width, 3);
+      const auto rk = random_floats((2 * window + 1) * dim, 4);
+      const auto rv = random_floats((2 * window + 1) * dim, 5);
+      floats out(q.size());
+      relative_attention({q.data(), k.data(), v.data(), rk.data(), rv.data(), out.data(), rows, heads, dim, window},
+                         on.context);
+      floats want(q.size());
+      for (std::int64_t h = 0; h < heads; ++h)
+        for (std::int64_t i = 0; i < rows; ++i) {
+          const auto at = [&](const floats& m, std::int64_t row, std::int64_t c) {
+            return double{m[static_cast<std::size_t>(row * width + h * dim + c)]};
+          };
+          const auto relative = [&](const floats& m, std::int64_t j, std::int64_t c) {
+            return std::abs(j - i) > window ? 0.0 : double{m[static_cast<std::size_t>((j - i + window) * dim + c)]};
+          };
+          std::vector<double> p(static_cast<std::size_t>(rows));
+          double total = 0;
+          for (std::int64_t j = 0; j < rows; ++j) {
+            double score = 0;
+            for (std::int64_t c = 0; c < dim; ++c) score += at(q, i, c) * (at(k, j, c) + relative(rk, j, c));
+            total += p[static_cast<std::size_t>(j)] = std::exp(score);
+          }
+          for (std::int64_t c = 0; c < dim; ++c) {
+            double sum = 0;
+            for (std::int64_t j = 0; j < rows; ++j)
+              sum += p[static_cast<std::size_t>(j)] / total * (at(v, j, c) + relative(rv, j, c));
+            want[static_cast<std::size_t>(i * width + h * dim + c)] = static_cast<float>(sum);
+          }
+        }
+      expect_close(out, want);
+    }
+  }
+}
+
+} // namespace
+} // namespace omni
