@@ -10,22 +10,38 @@ namespace {
 
 // More than any model drafts; each costs a series.
 constexpr std::int32_t most_speculative_tokens = 256;
+// More than any pipeline has; the index after it must still be a number.
+constexpr std::int32_t last_engine = 999'999;
 
 std::string named(stage_id stage, replica_id replica) {
   return "stage " + std::to_string(stage.value) + " replica " + std::to_string(replica.value);
 }
 
+bool has_sensible_sizes(const cache_facts& x) {
+  constexpr std::int32_t most_block_size = 1 << 20;
+  constexpr std::int64_t most_blocks = std::int64_t{1} << 40;
+  return x.block_size >= 0 && x.block_size <= most_block_size && x.num_gpu_blocks >= 0 &&
+         x.num_gpu_blocks <= most_blocks;
+}
+
 std::optional<failure> check_facts(const register_engine& who) {
-  if (who.stage.value < 0 || who.replica.value < 0 || who.engine.value_or(0) < 0)
+  const std::int32_t wanted = who.engine.value_or(0);
+  if (who.stage.value < 0 || who.replica.value < 0 || wanted < 0 || wanted > last_engine)
     return failure{errc::invalid_request,
-                   "Cannot register " + named(who.stage, who.replica) +
-                       ": stage, replica and engine index count from 0.",
+                   "Cannot register " + named(who.stage, who.replica) + " as engine " + std::to_string(wanted) +
+                       ": stages and replicas count from 0, engines from 0 to " + std::to_string(last_engine) + ".",
                    {}};
   if (who.speculative_tokens < 0 || who.speculative_tokens > most_speculative_tokens)
     return failure{errc::invalid_request,
                    "Cannot register " + named(who.stage, who.replica) + ": it drafts " +
                        std::to_string(who.speculative_tokens) + " tokens, expected 0 to " +
                        std::to_string(most_speculative_tokens) + ".",
+                   {}};
+  if (who.cache && !has_sensible_sizes(*who.cache))
+    return failure{errc::invalid_request,
+                   "Cannot register " + named(who.stage, who.replica) + ": a cache of " +
+                       std::to_string(who.cache->num_gpu_blocks) + " blocks of " +
+                       std::to_string(who.cache->block_size) + " tokens cannot be.",
                    {}};
   return std::nullopt;
 }
@@ -168,15 +184,15 @@ void exporter::count_engine(engine_series& to, const engine_report& report, bad_
   for (std::size_t i = 0; i < report.external_hits_by_tier.size(); ++i)
     to.cached_by_source[i + 1].add(report.external_hits_by_tier[i], bad);
 
-  prompt_split prompt;
-  prompt.computed = checked(report.prompt.computed, bad);
-  prompt.local_cached = checked(report.prompt.local_cached, bad);
-  prompt.external_cached = checked(report.prompt.external_cached, bad);
-  to.prompt_tokens.add(prompt.total(), bad);
-  to.prompt_tokens_cached.add(prompt.cached(), bad);
-  to.prompt_by_source[0].add(prompt.computed, bad);
-  to.prompt_by_source[1].add(prompt.local_cached, bad);
-  to.prompt_by_source[2].add(prompt.external_cached, bad);
+  // As doubles: sums of counts from another process must not overflow.
+  const auto computed = double(checked(report.prompt.computed, bad));
+  const auto local = double(checked(report.prompt.local_cached, bad));
+  const auto external = double(checked(report.prompt.external_cached, bad));
+  to.prompt_tokens.add(computed + local + external, bad);
+  to.prompt_tokens_cached.add(local + external, bad);
+  to.prompt_by_source[0].add(computed, bad);
+  to.prompt_by_source[1].add(local, bad);
+  to.prompt_by_source[2].add(external, bad);
   to.generation_tokens.add(report.generation_tokens, bad);
   to.preemptions.add(report.preemptions, bad);
   if (report.work) {
@@ -235,6 +251,10 @@ void exporter::count_omni(const engine_series& of, const engine_report& report, 
   lazy_.add(id::omni_audio_skipped, with(own, "reason", "no_audio_data"), audio.skipped, wall_s, bad);
 
   for (const transfer_totals& edge : report.transfers) {
+    if (find(edge.from_stage, edge.from_replica) == nullptr || find(edge.to_stage, edge.to_replica) == nullptr) {
+      ++bad[std::size_t(bad_value::unknown_engine)]; // each new pair would be series for good
+      continue;
+    }
     label_set ends = labels_.of_model();
     ends.emplace_back("from_stage", std::to_string(edge.from_stage.value));
     ends.emplace_back("from_replica", std::to_string(edge.from_replica.value));

@@ -12,6 +12,16 @@ namespace {
 
 constexpr std::int64_t window_requests = 1000;
 
+// A report from another process may hold anything; sums of what is below this cannot overflow.
+constexpr std::int64_t most = std::int64_t{1} << 40;
+
+bool is_sensible(std::int64_t count) { return count >= 0 && count <= most; }
+
+bool is_sensible(const speculation_counts& x) {
+  return is_sensible(x.drafts) && is_sensible(x.draft_tokens) && is_sensible(x.accepted_tokens) &&
+         std::all_of(x.accepted_at.begin(), x.accepted_at.end(), [](std::int64_t n) { return is_sensible(n); });
+}
+
 std::string percent(double fraction) { return fixed(fraction * 100, 1) + "%"; }
 
 std::string engine_prefix(std::int32_t engine) {
@@ -48,7 +58,8 @@ std::string work_line(const work_estimate& x, double seconds) {
 } // namespace
 
 void hit_window::add(const cache_counts& more) {
-  if (more.requests <= 0) return;
+  if (more.requests == 0 || !is_sensible(more.requests) || !is_sensible(more.queries) || !is_sensible(more.hits))
+    return;
   recent_.push_back(more);
   total_.merge(more);
   while (recent_.size() > 1 && total_.requests > window_requests) {
@@ -71,8 +82,8 @@ void engine_log::record(const engine_report& report) {
   current_.prompt_tokens += amount(double(report.prompt.computed));
   current_.generation_tokens += amount(double(report.generation_tokens));
   current_.units += amount(report.units);
-  current_.preemptions += std::max<std::int64_t>(report.preemptions, 0);
-  if (report.speculation) current_.speculation.merge(*report.speculation);
+  current_.preemptions += std::clamp<std::int64_t>(report.preemptions, 0, most);
+  if (report.speculation && is_sensible(*report.speculation)) current_.speculation.merge(*report.speculation);
   if (report.work) current_.work.merge(*report.work);
 }
 

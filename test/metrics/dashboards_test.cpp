@@ -35,7 +35,10 @@ std::string full_page() {
   register_engine who;
   who.speculative_tokens = 1;
   who.cache = cache_facts{16, 10, 0.9, "auto", true};
-  EXPECT_TRUE(all.add_engines({&who, 1}, now).has_value());
+  register_engine next;
+  next.stage.value = 1;
+  const std::vector<register_engine> both{who, next};
+  EXPECT_TRUE(all.add_engines(both, now).has_value());
   engine_report report;
   count_sound(report.audio, 24000, 24000, 0.5, report.bad);
   report.audio.ttfp.add(1, report.bad);

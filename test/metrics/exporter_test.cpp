@@ -180,6 +180,30 @@ TEST_F(one_engine, accepted_drafts_count_by_position_where_tokens_are_drafted) {
   EXPECT_EQ(value("vllm:spec_decode_num_drafts_total{model_name=\"m\",replica=\"0\",stage=\"0\"}"), "");
 }
 
+TEST_F(one_engine, a_hand_over_to_nobody_makes_no_series) {
+  join(replica(1, 0));
+  report.transfer({0}, {0}, {1}, {0}).size.add(100, report.bad);
+  report.transfer({0}, {0}, {1}, {77}).size.add(100, report.bad);
+  made.record(report, 100);
+  const auto edge_to = [&](const std::string& id) {
+    return value(
+        "vllm_omni:transfer_size_bytes_count{from_replica=\"0\",from_stage=\"0\",model_name=\"m\",to_replica=\"" + id +
+        "\",to_stage=\"1\"}");
+  };
+  EXPECT_EQ(edge_to("0"), "1.0");
+  EXPECT_EQ(edge_to("77"), "");
+  EXPECT_EQ(bad_count("unknown_engine"), "1.0");
+}
+
+TEST_F(one_engine, the_largest_counts_there_are_overflow_nothing) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  report.prompt = {most, most, most};
+  report.prefix_cache = {most, most, most};
+  made.record(report, 100);
+  made.record(report, 100);
+  EXPECT_EQ(std::stod(series("vllm:prompt_tokens_total")), 6 * double(most));
+}
+
 TEST_F(one_engine, waiting_requests_of_a_stage_are_summed_over_its_replicas) {
   join(replica(0, 5));
   report.scheduler = scheduler_snapshot{0, 2, 1, 0, {}};

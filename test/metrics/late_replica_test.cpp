@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace omni::test {
@@ -164,9 +165,13 @@ TEST_F(late_replica, with_an_id_that_cannot_be_is_refused) {
   EXPECT_EQ(refusal(replica(-1, 0)).code, errc::invalid_request);
   EXPECT_EQ(refusal(replica(0, -1)).code, errc::invalid_request);
   EXPECT_EQ(refusal(replica(0, 0, -1)).code, errc::invalid_request);
+  EXPECT_EQ(refusal(replica(0, 0, std::numeric_limits<std::int32_t>::max())).code, errc::invalid_request);
   auto drafts_too_much = replica(0, 0);
   drafts_too_much.speculative_tokens = 1 << 30;
   EXPECT_EQ(refusal(drafts_too_much).code, errc::invalid_request);
+  auto impossible_cache = replica(0, 0);
+  impossible_cache.cache = cache_facts{16, std::numeric_limits<std::int64_t>::max(), 0.9, "auto", true};
+  EXPECT_EQ(refusal(impossible_cache).code, errc::invalid_request);
 }
 
 TEST_F(late_replica, gets_an_index_that_was_never_given) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace omni {
 namespace {
@@ -136,6 +137,18 @@ TEST(engine_log, values_that_cannot_be_do_not_reach_the_console) {
   EXPECT_TRUE(line.idle);
   EXPECT_THAT(line.text, Not(HasSubstr("-")));
   EXPECT_THAT(line.text, Not(HasSubstr("nan")));
+}
+
+TEST(engine_log, the_largest_counts_there_are_overflow_nothing) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  engine_log log(0, "CPU", stage_unit::tokens, 0);
+  engine_report report;
+  report.prefix_cache = {most, most, most};
+  report.preemptions = most;
+  report.speculation = {most, most, most, {most}};
+  log.record(report);
+  log.record(report);
+  EXPECT_EQ(log.log(10).size(), 1U);
 }
 
 TEST(engine_log, a_cache_without_blocks_is_not_announced) {
