@@ -59,7 +59,7 @@ void read_stage(yaml_fields& from, const std::string& where, const model_folders
     into.final_output_type = modality::audio;
   else if (!output_type.empty())
     from.refuse("final_output_type", "must be text or audio");
-  from.read("num_replicas", into.num_replicas, 1, 1024);
+  from.read("num_replicas", into.num_replicas, 0, 1024);
   from.read("dtype", into.dtype);
   if (into.dtype != "auto" && into.dtype != "float32") from.refuse("dtype", "must be auto or float32");
   from.read("max_num_seqs", into.max_num_seqs, 1, 65536);
@@ -119,6 +119,7 @@ expected<deployment> read_deploy_yaml(std::string_view text, const std::string& 
   top.read("enable_prefix_caching", defaults.enable_prefix_caching);
   top.read("threads", into.config.threads, 0, 4096);
   top.read("max_num_requests", into.config.max_num_requests, 1, 1'000'000);
+  top.read("dispatch_timeout_s", into.config.dispatch_timeout_s, 0, 1e6);
   top.read("log_stats", into.config.log_stats);
   top.read("log_stats_interval_s", into.config.log_stats_interval_s, 0.1, 1e6);
   read_stages(top, where, folders, defaults, problem, into.config);

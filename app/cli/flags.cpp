@@ -44,7 +44,9 @@ void add_model_flags(CLI::App& app, serve_options& into) {
       "Most tokens of prompt and answer together (default: the checkpoint's own)")
       ->check(CLI::Range(1, max_int))
       ->group(group);
-  app.add_flag_callback("--omni", [] {}, "Accepted for compatibility: every pipeline is served this way")->group(group);
+  app.add_flag_callback(
+         "--omni", [] {}, "Accepted for compatibility: every pipeline is served this way")
+      ->group(group);
 }
 
 void add_server_flags(CLI::App& app, serve_options& into) {
@@ -98,6 +100,11 @@ void add_engine_flags(CLI::App& app, serve_options& into) {
   app.add_flag_callback(
          "--no-enable-prefix-caching", [&into] { into.enable_prefix_caching = false; }, "Compute every prompt anew")
       ->group(group);
+  add(app, "--omni-lb-policy", into.omni_lb_policy,
+      "Which replica of a stage gets a request (default least-queue-length)")
+      ->check(CLI::IsMember({"random", "round-robin", "least-queue-length"}))
+      ->group(group);
+  add(app, "--seed", into.seed, "Seed of requests that bring none (default 0)")->group(group);
   add(app, "--threads", into.threads, "Compute threads (default: the cores this process may use)")
       ->check(CLI::Range(1, 4096))
       ->group(group);
@@ -110,6 +117,11 @@ void add_statistics_flags(CLI::App& app, serve_options& into) {
       ->group(group);
   app.add_flag_callback(
          "--log-stats", [&into] { into.log_stats = true; }, "Keep statistics and print them (the default)")
+      ->group(group);
+  add(app, "--metrics-labels", into.metrics_labels,
+      "How /metrics tells engines apart: by stage and replica (stage, the default), or by number as plain vLLM "
+      "(engine)")
+      ->check(CLI::IsMember({"stage", "engine"}))
       ->group(group);
   add(app, "--log-stats-interval", into.log_stats_interval_s, "Seconds between console lines (default 10)")
       ->check(CLI::Range(0.1, 1e6))

@@ -52,6 +52,12 @@ void apply_flags(const serve_options& options, engine_config& into) {
   set(options.threads, into.threads);
   set(options.log_stats, into.log_stats);
   set(options.log_stats_interval_s, into.log_stats_interval_s);
+  set(options.seed, into.seed);
+  if (options.metrics_labels) into.metrics_engine_labels = *options.metrics_labels == "engine";
+  if (options.omni_lb_policy)
+    into.routing = *options.omni_lb_policy == "random"        ? routing_policy::random
+                   : *options.omni_lb_policy == "round-robin" ? routing_policy::round_robin
+                                                              : routing_policy::least_queue_length;
   for (stage_config& stage : into.stages) {
     set(options.dtype, stage.dtype);
     set(options.max_num_seqs, stage.max_num_seqs);
@@ -78,6 +84,7 @@ expected<launch_plan> make_launch_plan(const serve_options& options, const model
       return tl::unexpected(std::move(applied.error()));
   plan.served_names = options.served_model_names;
   if (plan.served_names.empty()) plan.served_names.push_back(pipeline->name);
+  plan.config.served_model_name = plan.served_names.front();
   return plan;
 }
 

@@ -31,13 +31,13 @@ void chat_answer::on_output(const output& piece, std::int64_t now_us) {
   pcm_ += pcm16(*piece.audio);
 }
 
-json chat_answer::audio() const {
+json chat_answer::audio_object() const {
   if (pcm_.empty()) return nullptr;
   const bool openai = asked_->shape == chat_shape::openai;
   const bool wav = !openai || asked_->format == sound_format::wav;
   json out;
   out["id"] = asked_->audio_id;
-  out["data"] = base64(wav ? wav_header(shape_, pcm_.size()) + pcm_ : pcm_);
+  out["data"] = base64(wav ? omni::audio::wav_header(shape_, pcm_.size()) + pcm_ : pcm_);
   out["expires_at"] = asked_->created + audio_expires_after_s;
   out["transcript"] = openai ? choices_.front().text : "";
   return out;
@@ -49,7 +49,7 @@ json chat_answer::choice(std::size_t index) const {
   message["role"] = "assistant";
   message["content"] = asked_->want_content ? json(state.text) : json();
   message["refusal"] = nullptr;
-  message["audio"] = audio();
+  message["audio"] = audio_object();
   json out;
   out["index"] = index;
   out["message"] = std::move(message);

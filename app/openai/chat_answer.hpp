@@ -30,14 +30,14 @@ private:
     std::string stop_reason;
   };
   [[nodiscard]] json choice(std::size_t index) const;
-  [[nodiscard]] json audio() const;
+  [[nodiscard]] json audio_object() const;
 
   std::shared_ptr<const chat_request> asked_;
   usage_count usage_;
   stage_watch watch_;
   std::vector<choice_state> choices_;
   std::string pcm_; // of the only choice when sound is asked for
-  sound_shape shape_;
+  audio::sound_format shape_;
 };
 
 } // namespace omni::openai

@@ -31,7 +31,7 @@ struct context {
   std::string version;
   std::int64_t started_s = 0;        // Unix seconds
   std::atomic<bool> draining{false}; // not ready for new requests any more
-  id_source ids;
+  id_source ids{};
 };
 
 /// Seconds since 1970.

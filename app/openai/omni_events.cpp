@@ -84,9 +84,9 @@ void omni_events::append_audio(const output& piece, std::string& out) {
   choice["delta"] = {{"role", "assistant"}, {"content", ""}};
   json metadata;
   if (sounds) {
-    const sound_shape shape = shape_of(*piece.audio);
+    const audio::sound_format shape = shape_of(*piece.audio);
     const std::string pcm = pcm16(*piece.audio);
-    choice["delta"]["content"] = base64(wav_header(shape, pcm.size()) + pcm);
+    choice["delta"]["content"] = base64(audio::wav_header(shape, pcm.size()) + pcm);
     metadata = audio_metadata(shape.sample_rate, shape.channels, piece.audio->rows);
   }
   choice["logprobs"] = nullptr;

@@ -65,7 +65,7 @@ http::response whole_speech::whole() const {
                                     {"input-text-tokens", input},
                                     {"input-audio-tokens", std::int64_t{0}}})
     out.headers.push_back({std::string("x-vllm-omni-") + name, std::to_string(count)});
-  if (asked_->format == sound_format::wav) out.body = wav_header(shape_, pcm_.size());
+  if (asked_->format == sound_format::wav) out.body = audio::wav_header(shape_, pcm_.size());
   out.body += pcm_;
   return out;
 }

@@ -33,7 +33,7 @@ private:
   std::shared_ptr<const speech_request> asked_;
   speech_usage usage_;
   std::string pcm_;
-  sound_shape shape_;
+  audio::sound_format shape_;
 };
 
 /// The sound's bytes as they come; a WAV header once, before the first.
