@@ -27,7 +27,7 @@ struct job_plan {
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t tile_bytes(const linear_input& x, std::int64_t rows) {
-  return rows * (x.quantised ? x.columns / packed_weight::block * quantised_block_bytes : x.columns * 4);
+  return rows * (x.quantised ? quantised_row_bytes(x.columns) : x.columns * 4);
 }
 
 job_plan plan(const linear_job& job, unsigned threads) {

@@ -3,6 +3,8 @@
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/linear_kernels.hpp"
 
+#include <cmath>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/linear_quantised.cpp"
 #include <hwy/foreach_target.h>
@@ -23,6 +25,39 @@ struct quantised_format {
   static constexpr int group = Group;
 };
 
+/// Column `k` of a panel, dequantised.
+template <class F>
+HWY_INLINE f32x16 panel_column(const packed_weight& w, const std::byte* panel, std::int64_t k) {
+  using scale_type = typename F::scale_type;
+  constexpr int words = F::four_bits ? 4 : 8;
+  const std::int64_t i = k % 32;
+  const int in_half = static_cast<int>(F::four_bits ? i % 16 : i);
+  const int shift = 8 * (in_half % 4) + (F::four_bits && i >= 16 ? 4 : 0);
+  const std::byte* const word = panel + (k / 32 * words + in_half / 4) * 64;
+  const auto* const scales =
+      reinterpret_cast<const scale_type*>(panel + w.quant_bytes()) + k / F::group * (F::has_min ? 32 : 16);
+  f32x16 q;
+  OMNI_EACH_PART {
+    const auto bits = hn::LoadU(tag_i32(), reinterpret_cast<const std::int32_t*>(word) + i_ * part_lanes);
+    const auto value = hn::And(hn::ShiftRightSame(bits, shift), hn::Set(tag_i32(), F::four_bits ? 15 : 255));
+    q.part[i_] = hn::ConvertTo(tag_f32(), value);
+  }
+  const f32x16 scale = load16(scales);
+  if constexpr (F::has_min) return fma(q, scale, load16(scales + 16));
+  return scale * (q - splat(static_cast<float>(w.format.zero_point)));
+}
+
+/// Adds the products of the rows' outliers to what the blocks gave.
+template <class F>
+HWY_NOINLINE void add_outliers(const tile_args& a, std::int64_t p, std::int64_t row, const cpu::outlier_list& list) {
+  const std::byte* const panel = a.weight->data + (a.first_panel + p) * a.weight->panel_bytes();
+  float* const out = a.out + row * a.out_stride + 16 * p;
+  f32x16 sum = load16(out);
+  for (std::int64_t i = 0; i < list.count; ++i)
+    sum = fma(panel_column<F>(*a.weight, panel, list.entries()[i].column), splat(list.entries()[i].value), sum);
+  store16(sum, out);
+}
+
 template <class F, int R>
 void quantised_panels(const tile_args& a) {
   using scale_type = typename F::scale_type;
@@ -31,6 +66,7 @@ void quantised_panels(const tile_args& a) {
   constexpr int scales_of_group = F::has_min ? 32 : 16;
   const auto& w = *a.weight;
   const std::int64_t blocks = w.columns / 32, panel_bytes = w.panel_bytes(), quant_bytes = w.quant_bytes();
+  const std::int64_t outlier_bytes = cpu::outlier_bytes(w.columns);
   // value = scale * (q - offset) + (min or scale * -zero_point) + scale * offset
   const f32x16 shift = splat(static_cast<float>(dot_offset<F::four_bits> - w.format.zero_point));
   for (std::int64_t p = 0; p < a.panels; ++p) {
@@ -59,6 +95,10 @@ void quantised_panels(const tile_args& a) {
       x += cpu::quantised_block_bytes * R;
     }
     for (int m = 0; m < R; ++m) store16(sum[m], a.out + m * a.out_stride + 16 * p);
+    for (int m = 0; m < R; ++m) {
+      const auto& list = *reinterpret_cast<const cpu::outlier_list*>(x + m * outlier_bytes);
+      if (list.count > 0) add_outliers<F>(a, p, m, list);
+    }
   }
 }
 
@@ -83,29 +123,53 @@ cpu::tile_function pick_quantised_tile(const weight_format& format, std::int64_t
   return quantised_tile_for<quantised_format<false, float, true, 32>>(rows);
 }
 
-/// One block of one row: 32 values to signed bytes and factors {scale, scale * sum, of the first half, of the second}.
-HWY_INLINE void quantise_block(const float* x, std::int8_t* bytes, float* factors) {
-  const f32x16 low = load16(x), high = load16(x + 16);
-  const float largest = max_lane(max(abs(low), abs(high)));
+struct quantised_block {
+  alignas(64) std::int8_t bytes[32];
+  float factors[4];          // scale, scale * sum, of the first half, of the second
+  std::int32_t outlier = -1; // its place, if there is one
+};
+
+HWY_INLINE quantised_block quantise_block(const float* x) {
+  quantised_block r;
+  f32x16 low = load16(x), high = load16(x + 16);
+  float largest = max_lane(max(abs(low), abs(high)));
+  // One value with more than 25/32 of the energy of all 32: five times their root mean square.
+  if (largest * largest > 25.0F / 32.0F * sum(fma(low, low, high * high))) {
+    alignas(64) float rest[32];
+    store16(low, rest);
+    store16(high, rest + 16);
+    r.outlier = 0;
+    while (std::abs(rest[r.outlier]) != largest) ++r.outlier;
+    rest[r.outlier] = 0.0F;
+    low = load16(rest), high = load16(rest + 16);
+    largest = max_lane(max(abs(low), abs(high)));
+  }
   const float scale = largest / 127.0F;
   const f32x16 inverse = splat(largest > 0.0F ? 127.0F / largest : 0.0F);
-  const std::int32_t first = to_bytes(low * inverse, bytes), second = to_bytes(high * inverse, bytes + 16);
-  factors[0] = scale;
-  factors[1] = scale * static_cast<float>(first + second);
-  factors[2] = scale * static_cast<float>(first);
-  factors[3] = scale * static_cast<float>(second);
+  const std::int32_t first = to_bytes(low * inverse, r.bytes), second = to_bytes(high * inverse, r.bytes + 16);
+  r.factors[0] = scale;
+  r.factors[1] = scale * static_cast<float>(first + second);
+  r.factors[2] = scale * static_cast<float>(first);
+  r.factors[3] = scale * static_cast<float>(second);
+  return r;
 }
 
 void quantise_rows(const float* x, std::int64_t columns, std::int64_t rows, std::byte* out) {
+  const std::int64_t blocks = columns / 32;
+  std::byte* const lists = out + blocks * cpu::quantised_block_bytes * rows;
   for (std::int64_t m = 0; m < rows; ++m) {
-    for (std::int64_t b = 0; b < columns / 32; ++b) {
-      alignas(64) std::int8_t bytes[32];
-      float factors[4];
-      quantise_block(x + m * columns + b * 32, bytes, factors);
+    auto& list = *reinterpret_cast<cpu::outlier_list*>(lists + m * cpu::outlier_bytes(columns));
+    list.count = 0;
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const float* const from = x + m * columns + b * 32;
+      const quantised_block q = quantise_block(from);
+      if (q.outlier >= 0)
+        list.entries()[list.count++] = {static_cast<std::int32_t>(b * 32) + q.outlier, from[q.outlier]};
       std::byte* const block = out + b * cpu::quantised_block_bytes * rows;
-      for (std::int64_t word = 0; word < 8; ++word) hwy::CopyBytes<4>(bytes + 4 * word, block + (word * rows + m) * 4);
+      for (std::int64_t word = 0; word < 8; ++word)
+        hwy::CopyBytes<4>(q.bytes + 4 * word, block + (word * rows + m) * 4);
       auto* const to = reinterpret_cast<float*>(block + 32 * rows);
-      for (std::int64_t f = 0; f < 4; ++f) to[f * rows + m] = factors[f];
+      for (std::int64_t f = 0; f < 4; ++f) to[f * rows + m] = q.factors[f];
     }
   }
 }

@@ -9,7 +9,8 @@
 namespace omni {
 
 /// Rows made ready for linear ops, once for all that read them. Quantised: signed bytes with one F32 scale for each 32
-/// neighbours (scale = largest magnitude / 127, rounded to nearest even). The order in memory belongs to the backend.
+/// neighbours (scale = largest magnitude / 127, rounded to nearest even); a value that dwarfs its block may be kept
+/// apart in F32. The order in memory belongs to the backend.
 struct linear_input {
   bool quantised = false;
   std::int64_t rows = 0;

@@ -49,7 +49,7 @@ private:
   rope_angles rope_;
   dtype cache_type_;
   std::unique_ptr<const text::tokenizer> tokenizer_;
-  std::shared_ptr<const text::chat_template> template_; // null if the checkpoint has none
+  std::unique_ptr<const text::chat_template> template_; // null if the checkpoint has none
   std::uint64_t fingerprint_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/models/stage_model.hpp"
+#include "kernels/text/chat_template.hpp"
 #include "kernels/text/tokenizer.hpp"
 #include "kernels/weights/gguf_file.hpp"
 
@@ -12,7 +12,7 @@ namespace omni {
 /// What turns text into a decoder's ids and messages into its prompts.
 struct decoder_text {
   std::unique_ptr<const text::tokenizer> tokens;
-  std::shared_ptr<const text::chat_template> chat; // null if the checkpoint has none
+  std::unique_ptr<const text::chat_template> chat; // null if the checkpoint has none
 };
 
 /// From tokenizer.json, and the template in chat_template.jinja or tokenizer_config.json. Throws `load_error`.
