@@ -51,6 +51,9 @@ void feature_track::close() {
   closed_ = true;
 }
 
-void feature_track::forget_before(std::int64_t time) { keep_ = std::max(keep_, std::min(time, end_)); }
+void feature_track::forget_before(std::int64_t time) {
+  // Before the first row comes, whoever writes it may begin left of time 0.
+  if (end_ > 0) keep_ = std::max(keep_, std::min(time, end_));
+}
 
 } // namespace omni::vits
