@@ -4,7 +4,7 @@
 //   AVX3_DL  AVX-512 with VNNI (Ice Lake, Zen 4 and later): 8-bit dot products
 //   AVX3     AVX-512 without VNNI
 //   AVX2     with FMA and F16C
-//   EMU128   everything else, plain C++ that the compiler vectorises
+//   SCALAR   everything else
 #ifndef OMNI_KERNELS_CPU_ISA_HPP
 #define OMNI_KERNELS_CPU_ISA_HPP
 

@@ -44,7 +44,7 @@ HWY_INLINE void float_panels_at_once(const tile_args& a, std::int64_t panel) {
 
 template <class T, int R>
 void float_panels(const tile_args& a) {
-  constexpr int at_once = R <= 2 ? 4 / parts + (parts == 4) : parts == 1 ? 2 : 1;
+  constexpr int at_once = parts == 1 ? (R <= 2 ? 4 : 2) : parts == 2 && R <= 2 ? 2 : 1;
   std::int64_t p = 0;
   for (; p + at_once <= a.panels; p += at_once) float_panels_at_once<T, R, at_once>(a, p);
   for (; p < a.panels; ++p) float_panels_at_once<T, R, 1>(a, p);

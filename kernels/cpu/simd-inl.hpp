@@ -7,6 +7,8 @@
 #define OMNI_KERNELS_CPU_SIMD_INL
 #endif
 
+#include "kernels/core/float16.hpp"
+
 #include <cstdint>
 #include <hwy/highway.h>
 
@@ -56,10 +58,16 @@ HWY_INLINE f32x16 load16(const hwy::bfloat16_t* HWY_RESTRICT p) {
 HWY_INLINE void store16(const f32x16& x, float* HWY_RESTRICT p) {
   OMNI_EACH_PART hn::StoreU(x.part[i_], tag_f32(), p + i_ * part_lanes);
 }
-/// Rounds to nearest half; the caller keeps values within the range of a half.
+/// Rounds to nearest half, ties to even; the caller keeps values within the range of a half.
 HWY_INLINE void store16(const f32x16& x, hwy::float16_t* HWY_RESTRICT p) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 // Highway's own conversion cuts there
+  float lane[lanes16];
+  store16(x, lane);
+  for (int i = 0; i < lanes16; ++i) p[i].bits = f32_to_f16(lane[i]);
+#else
   const hn::Rebind<hwy::float16_t, tag_f32> half;
   OMNI_EACH_PART hn::StoreU(hn::DemoteTo(half, x.part[i_]), half, p + i_ * part_lanes);
+#endif
 }
 HWY_INLINE f32x16 operator+(const f32x16& a, const f32x16& b) {
   f32x16 r;

@@ -1,0 +1,162 @@
+#include "kernels/ops/attention.hpp"
+
+#include "kernels/core/float16.hpp"
+#include "test/support/compute_fixture.hpp"
+#include "test/support/each_isa.hpp"
+#include "test/support/op_cases.hpp"
+#include "test/support/random_floats.hpp"
+#include "test/support/reference_ops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numeric>
+
+namespace omni {
+namespace {
+
+using test::attention_case;
+using test::compute_fixture;
+using test::random_floats;
+
+/// Keys, values and queries of all tokens of all sequences, and a cache whose blocks are dealt out in no order.
+struct filled_case {
+  attention_case c;
+  dtype type;
+  std::int64_t tokens;
+  std::vector<float> query, key, value; // [sequences, tokens, heads or kv_heads, head_dim]
+  std::vector<std::vector<std::int32_t>> tables;
+  kv_layer cache;
+  std::vector<std::byte> memory;
+
+  filled_case(const attention_case& of, dtype cache_type, std::int64_t block_size = 16)
+      : c(of), type(cache_type), tokens(c.before + c.rows) {
+    query = random_floats(c.sequences * tokens * c.heads * c.head_dim, 1);
+    key = random_floats(c.sequences * tokens * c.kv_heads * c.head_dim, 2);
+    value = random_floats(c.sequences * tokens * c.kv_heads * c.head_dim, 3);
+    for (float& q : query) q *= 4.0F; // so that some keys matter far more than others
+    const std::int64_t blocks = (tokens + block_size - 1) / block_size, all = blocks * c.sequences + 1;
+    std::vector<std::int32_t> order(static_cast<std::size_t>(all));
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), std::mt19937(5));
+    for (std::int64_t s = 0; s < c.sequences; ++s)
+      tables.emplace_back(order.begin() + s * blocks, order.begin() + (s + 1) * blocks);
+    cache = {nullptr, type, all, block_size, c.kv_heads, c.head_dim};
+    memory.resize(static_cast<std::size_t>(all * cache.block_bytes()));
+    cache.data = memory.data();
+  }
+
+  /// Feeds tokens [begin, end) of every sequence in one step; returns the outputs, sequence by sequence.
+  std::vector<float> feed(std::int64_t begin, std::int64_t end, compute_fixture& on) {
+    const std::int64_t n = end - begin, rows = n * c.sequences;
+    const auto part = [&](const std::vector<float>& all, std::int64_t width) {
+      std::vector<float> some;
+      for (std::int64_t s = 0; s < c.sequences; ++s)
+        some.insert(some.end(), all.begin() + (s * tokens + begin) * width, all.begin() + (s * tokens + end) * width);
+      return some;
+    };
+    auto q = part(query, c.heads * c.head_dim), k = part(key, c.kv_heads * c.head_dim),
+         v = part(value, c.kv_heads * c.head_dim);
+    std::vector<sequence_rows> sequences;
+    for (std::int64_t s = 0; s < c.sequences; ++s)
+      sequences.push_back({s * n, n, begin, tables[static_cast<std::size_t>(s)]});
+    std::vector<float> out(q.size());
+    const shape kv_shape{rows, c.kv_heads, c.head_dim}, q_shape{rows, c.heads, c.head_dim};
+    write_kv({tensor(k.data(), kv_shape), tensor(v.data(), kv_shape), cache, sequences}, on.context);
+    const float scale = 1.0F / std::sqrt(static_cast<float>(c.head_dim));
+    attention({tensor(q.data(), q_shape), cache, sequences, scale, c.window, tensor(out.data(), q_shape)}, on.context);
+    return out;
+  }
+
+  /// The last `rows` tokens of every sequence, from the definition.
+  [[nodiscard]] std::vector<double> reference() const {
+    std::vector<double> all;
+    for (std::int64_t s = 0; s < c.sequences; ++s)
+      for (std::int64_t t = c.before; t < tokens; ++t) {
+        const auto kept = [&](const std::vector<float>& x) {
+          const std::int64_t width = c.kv_heads * c.head_dim;
+          std::vector<float> some(x.begin() + s * tokens * width, x.begin() + (s * tokens + t + 1) * width);
+          if (type == dtype::f16)
+            for (float& f : some) f = f16_to_f32(f32_to_f16(f));
+          return some;
+        };
+        const std::int64_t q_width = c.heads * c.head_dim;
+        const auto k = kept(key), v = kept(value);
+        const auto row =
+            test::reference_attention({std::span(query).subspan(static_cast<std::size_t>((s * tokens + t) * q_width),
+                                                                static_cast<std::size_t>(q_width)),
+                                       k, v, c.heads, c.kv_heads, c.head_dim, c.window});
+        all.insert(all.end(), row.begin(), row.end());
+      }
+    return all;
+  }
+};
+
+template <class Body>
+void for_each_case(Body&& body) {
+  for (const auto& c : test::attention_cases) {
+    if (c.timed) continue;
+    for (const auto type : {dtype::f32, dtype::f16}) {
+      SCOPED_TRACE(name_of(c) + " " + std::string(info(type).name));
+      body(c, type);
+    }
+  }
+}
+
+TEST(attention, equals_its_definition_on_every_isa) {
+  compute_fixture on;
+  for_each_case([&](const attention_case& c, dtype type) {
+    const auto expected = filled_case(c, type).reference();
+    test::on_each_isa([&] {
+      filled_case one(c, type);
+      if (c.before > 0) one.feed(0, c.before, on);
+      EXPECT_LE(test::relative_error(one.feed(c.before, one.tokens, on), expected), 3e-5);
+    });
+  });
+}
+
+TEST(attention, gives_the_same_bits_however_a_sequence_is_cut) {
+  compute_fixture on, alone(1);
+  for_each_case([&](const attention_case& c, dtype type) {
+    if (c.sequences > 1) return;
+    test::on_each_isa([&] {
+      const auto whole = filled_case(c, type).feed(0, c.before + c.rows, on);
+      for (const std::int64_t piece : {1, 5, 16, 100}) {
+        filled_case one(c, type, piece == 16 ? 32 : 16);
+        std::vector<float> cut;
+        for (std::int64_t t = 0; t < one.tokens; t += piece) {
+          const auto some = one.feed(t, std::min(one.tokens, t + piece), piece == 5 ? alone : on);
+          cut.insert(cut.end(), some.begin(), some.end());
+        }
+        ASSERT_EQ(cut, whole) << piece;
+      }
+    });
+  });
+}
+
+TEST(attention, with_a_head_repeated_is_grouped_attention) {
+  compute_fixture on;
+  const attention_case grouped{6, 2, 24, 20, 7}, full{6, 6, 24, 20, 7};
+  filled_case a(grouped, dtype::f32), b(full, dtype::f32);
+  b.query = a.query;
+  for (std::int64_t t = 0; t < a.tokens; ++t)
+    for (std::int64_t h = 0; h < 6; ++h) {
+      std::copy_n(a.key.begin() + (t * 2 + h / 3) * 24, 24, b.key.begin() + (t * 6 + h) * 24);
+      std::copy_n(a.value.begin() + (t * 2 + h / 3) * 24, 24, b.value.begin() + (t * 6 + h) * 24);
+    }
+  EXPECT_EQ(a.feed(0, a.tokens, on), b.feed(0, b.tokens, on));
+}
+
+TEST(attention, ignores_what_a_block_held_before) {
+  compute_fixture on;
+  const attention_case c{4, 2, 16, 0, 21};
+  filled_case fresh(c, dtype::f16), used(c, dtype::f16);
+  for (auto& x : used.key) x = 6e4F;
+  for (auto& x : used.value) x = -1e6F; // saturates
+  used.feed(0, used.tokens, on);
+  used.key = fresh.key, used.value = fresh.value;
+  EXPECT_EQ(used.feed(0, used.tokens, on), fresh.feed(0, fresh.tokens, on));
+}
+
+} // namespace
+} // namespace omni
