@@ -1,0 +1,113 @@
+#include "app/cli/serve_options.hpp"
+
+#include <gtest/gtest.h>
+
+namespace omni::cli {
+namespace {
+
+expected<serve_options> parse(const std::vector<std::string>& arguments) {
+  auto parsed = parse_flags(arguments, "1.2.3");
+  if (!parsed) return tl::unexpected(parsed.error());
+  return std::get<serve_options>(*parsed);
+}
+
+std::string complaint(const std::vector<std::string>& arguments) {
+  const auto parsed = parse(arguments);
+  return parsed ? "accepted" : parsed.error().message;
+}
+
+TEST(flags, without_any_nothing_is_overridden) {
+  const auto options = parse({});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->host, "127.0.0.1");
+  EXPECT_EQ(options->port, 8000);
+  EXPECT_TRUE(options->model.empty());
+  EXPECT_FALSE(options->max_num_seqs);
+  EXPECT_FALSE(options->enable_prefix_caching);
+  EXPECT_FALSE(options->log_stats);
+}
+
+TEST(flags, the_model_may_be_positional_or_named) {
+  EXPECT_EQ(parse({"a.gguf"})->model, "a.gguf");
+  EXPECT_EQ(parse({"--model", "a.gguf"})->model, "a.gguf");
+  EXPECT_EQ(parse({"--model=a.gguf", "--omni"})->model, "a.gguf");
+}
+
+TEST(flags, values_arrive) {
+  const auto options = parse({"--port",
+                              "0",
+                              "--host",
+                              "::1",
+                              "--api-key",
+                              "a",
+                              "--api-key",
+                              "b",
+                              "--served-model-name",
+                              "m",
+                              "n",
+                              "--max-num-seqs",
+                              "3",
+                              "--kv-cache-memory-bytes",
+                              "1000000000000",
+                              "--no-enable-prefix-caching",
+                              "--disable-log-stats",
+                              "--log-stats-interval",
+                              "2.5",
+                              "--max-num-queued-reqs",
+                              "7",
+                              "--drain-timeout",
+                              "1",
+                              "--dtype",
+                              "float32",
+                              "--threads",
+                              "2",
+                              "--seed",
+                              "9"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->port, 0);
+  EXPECT_EQ(options->host, "::1");
+  EXPECT_EQ(options->api_keys, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(options->served_model_names, (std::vector<std::string>{"m", "n"}));
+  EXPECT_EQ(options->max_num_seqs, 3);
+  EXPECT_EQ(options->kv_cache_memory_bytes, 1000000000000);
+  EXPECT_EQ(options->enable_prefix_caching, false);
+  EXPECT_EQ(options->log_stats, false);
+  EXPECT_EQ(options->log_stats_interval_s, 2.5);
+  EXPECT_EQ(options->max_num_queued_reqs, 7);
+  EXPECT_EQ(options->drain_timeout_s, 1);
+  EXPECT_EQ(options->dtype, "float32");
+  EXPECT_EQ(options->threads, 2);
+  EXPECT_EQ(options->seed, 9U);
+}
+
+TEST(flags, a_wrong_flag_is_one_sentence_with_the_nearest_known_one) {
+  EXPECT_NE(complaint({"--max-num-seq", "3"}).find("did you mean --max-num-seqs?"), std::string::npos)
+      << complaint({"--max-num-seq", "3"});
+  for (const auto& arguments :
+       std::vector<std::vector<std::string>>{{"--port", "x"},
+                                             {"--port", "65536"},
+                                             {"--port"},
+                                             {"--max-num-seqs", "0"},
+                                             {"--dtype", "int3"},
+                                             {"--wibble"},
+                                             {"a.gguf", "b.gguf"},
+                                             {"--log-stats", "--disable-log-stats"},
+                                             {"--model", "a.gguf", "--deploy-config", "b.yaml"}}) {
+    const std::string text = complaint(arguments);
+    EXPECT_NE(text, "accepted") << arguments.front();
+    EXPECT_TRUE(text.ends_with('.')) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+  }
+}
+
+TEST(flags, help_and_version_are_texts_to_print) {
+  const auto help = parse_flags({"--help"}, "1.2.3");
+  ASSERT_TRUE(help);
+  const std::string& text = std::get<early_exit>(*help).text;
+  for (const char* part : {"Model:", "Server:", "Scheduling and memory:", "Statistics:", "--max-num-seqs", "--api-key"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  EXPECT_EQ(std::get<early_exit>(*parse_flags({"--version"}, "1.2.3")).text, "omni-serve 1.2.3\n");
+}
+
+} // namespace
+} // namespace omni::cli
