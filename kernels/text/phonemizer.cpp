@@ -37,7 +37,8 @@ std::vector<std::u32string> phonemizer::phonemes(std::string_view text) const {
     separate();
     sentences.back() += decomposed(raw);
     text.remove_prefix(close + 2);
-    if (!text.empty()) separate();
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    if (!text.empty() && std::string_view(".,!?;:").find(text.front()) == std::string_view::npos) separate();
   }
   std::erase_if(sentences, [](const std::u32string& sentence) {
     return sentence.find_first_not_of(U' ') == std::u32string::npos;

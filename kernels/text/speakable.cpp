@@ -83,6 +83,7 @@ bool speakable::step_line_start() {
   case U'\n': // an empty line ends all that was open
     break_block();
     open_brackets_ = code_ticks_ = 0;
+    open_dollar_ = false;
     return drop(std::min(i + 1, rest_.size()));
   case U'>':
     return drop(i + 1); // a quotation; what follows begins a line of its own

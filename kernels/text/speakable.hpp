@@ -98,6 +98,7 @@ private:
   bool block_has_text_ = false; // something was said since the last newline
   bool space_ = false;          // white space to say before the next character, unless that is a mark
   std::size_t open_brackets_ = 0;
+  bool open_dollar_ = false;     // of mathematics between dollars
   std::size_t code_ticks_ = 0;   // length of the run of backticks that opened inline code; 0 outside
   std::size_t fence_length_ = 0; // 0 outside of a code block
   char32_t fence_mark_ = 0;

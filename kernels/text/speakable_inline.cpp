@@ -263,7 +263,14 @@ bool speakable::currency() {
   if (!known(1)) return false;
   const char32_t sign = at(0);
   if (sign == U'$' && at(1) == U'$') return drop(2);
-  if (!is_digit(at(1))) return sign == U'$' && !is_space(at(1)) ? drop(1) : say(sign, 1);
+  if (sign == U'$' && open_dollar_) {
+    open_dollar_ = false;
+    return drop(1);
+  }
+  if (!is_digit(at(1))) {
+    open_dollar_ = sign == U'$' && !is_space(at(1)) && !is_word(before_);
+    return open_dollar_ ? drop(1) : say(sign, 1);
+  }
   constexpr std::size_t longest_amount = 30;
   std::size_t end = 1;
   while (end < longest_amount && (is_digit(at(end)) || at(end) == U'.' || at(end) == U',')) ++end;
