@@ -1,5 +1,6 @@
 #include "kernels/runtime/sampler.hpp"
 
+#include "kernels/core/check.hpp"
 #include "kernels/runtime/philox.hpp"
 #include "kernels/runtime/token_ranking.hpp"
 
@@ -28,6 +29,7 @@ sampler::sampler(const sampling_params& params, std::span<const std::int32_t> pr
                  std::span<const std::int32_t> eos_ids, std::int32_t vocab)
     : params_(params), vocab_(vocab), prompt_tokens_(static_cast<std::int64_t>(prompt.size())),
       counted_to_(prompt_tokens_) {
+  OMNI_CHECK(greedy() || params_.seed, "a sequence that is drawn has a seed");
   const auto known = [&](std::int32_t id) { return id >= 0 && id < vocab_; };
   std::erase_if(params_.logit_bias, [&](const auto& bias) { return !known(bias.first); });
   if (params_.min_tokens > 0) {
