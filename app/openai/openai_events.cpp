@@ -52,19 +52,22 @@ void openai_events::on_output(const output& piece, std::int64_t /*now_us*/, std:
   }
   if (piece.audio && piece.audio->rows > 0) held_back_ += track_.bytes_of(*piece.audio);
   const std::size_t ready = piece.finish ? held_back_.size() : held_back_.size() / 3 * 3; // no padding but at the end
-  if (ready == 0) return;
+  if (ready > 0) append_sound(ready, out);
+}
+
+void openai_events::append_sound(std::size_t bytes, std::string& out) {
   json delta;
   delta["audio"] = audio_delta();
-  delta["audio"]["data"] = base64(std::string_view(held_back_).substr(0, ready));
-  held_back_.erase(0, ready);
+  delta["audio"]["data"] = base64(std::string_view(held_back_).substr(0, bytes));
+  held_back_.erase(0, bytes);
   append_delta(std::move(delta), nullptr, out);
 }
 
 void openai_events::on_end(std::string& out) {
   if (track_.begun()) {
+    if (!held_back_.empty()) append_sound(held_back_.size(), out);
     json delta;
     delta["audio"] = audio_delta();
-    if (!held_back_.empty()) delta["audio"]["data"] = base64(held_back_);
     delta["audio"]["expires_at"] = asked_->created + audio_expires_after_s;
     append_delta(std::move(delta), nullptr, out);
   }

@@ -26,6 +26,8 @@ private:
   /// reason.
   void append_delta(json delta, json logprobs, std::string& out);
   void append_chunk(json delta, json logprobs, json reason, json usage, std::string& out) const;
+  /// The first `bytes` of what is held back.
+  void append_sound(std::size_t bytes, std::string& out);
   /// `delta.audio` to fill; the id is in the first one only, as clients join strings of the same name.
   json audio_delta();
 
