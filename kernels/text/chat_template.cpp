@@ -40,6 +40,13 @@ jinja::value messages_value(jinja::render_limits& limits, const json& messages) 
   return make_list(limits, std::move(items));
 }
 
+/// A special token is written as its text, or as an object that holds it.
+std::optional<std::string> token_content(const nlohmann::json& token) {
+  if (token.is_string()) return token.get<std::string>();
+  const bool in_object = token.is_object() && token.contains("content") && token["content"].is_string();
+  return in_object ? std::optional(token["content"].get<std::string>()) : std::nullopt;
+}
+
 /// The template in a list of [{"name": ..., "template": ...}].
 std::optional<std::string> named_template(const nlohmann::json& list, const std::string& where) {
   std::optional<std::string> chosen;
@@ -57,7 +64,6 @@ std::optional<std::string> named_template(const nlohmann::json& list, const std:
 } // namespace
 
 struct chat_template::program {
-  std::string where;
   jinja::block body;
   json constants;
 };
@@ -67,7 +73,7 @@ chat_template chat_template::parse(const std::string& source, const std::string&
     throw load_error(where + ": the chat template has " + std::to_string(source.size()) + " bytes, expected at most " +
                      std::to_string(max_template_bytes) + "; use another template.");
   chat_template made;
-  made.program_ = std::make_shared<const program>(program{where, jinja::parse(source, where), std::move(constants)});
+  made.program_ = std::make_shared<const program>(program{jinja::parse(source, where), std::move(constants)});
   made.takes_content_parts_ = made.prints_content_parts();
   return made;
 }
@@ -87,7 +93,7 @@ bool chat_template::prints_content_parts() const {
 }
 
 marked_text chat_template::render(const json& variables, const std::optional<std::tm>& now) const {
-  jinja::render_limits limits(program_->where);
+  jinja::render_limits limits;
   std::vector<std::pair<std::string, jinja::value>> values;
   for (const auto& [name, of] : variables.items())
     values.emplace_back(name, name == "messages" ? messages_value(limits, of) : jinja::from_json(limits, of, false));
@@ -103,14 +109,12 @@ chat_template_files find_chat_template(const std::optional<std::string>& tokeniz
   // Not the ordered kind: its objects take quadratic time to read.
   const nlohmann::json config = nlohmann::json::parse(*tokenizer_config, nullptr, false);
   if (!config.is_object()) throw load_error(where + ": expected a JSON object; get the file again.");
-  for (const char* name :
-       {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"}) {
-    const auto token = config.find(name);
-    if (token == config.end()) continue;
-    const bool in_object = token->is_object() && token->contains("content");
-    const auto& content = in_object ? (*token)["content"] : *token;
-    if (content.is_string()) found.constants[name] = content.get<std::string>();
-  }
+  for (const char* name : {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"})
+    if (auto content = config.contains(name) ? token_content(config[name]) : std::nullopt)
+      found.constants[name] = *content;
+  if (const auto more = config.find("additional_special_tokens"); more != config.end() && more->is_array())
+    for (const nlohmann::json& token : *more)
+      if (auto content = token_content(token)) found.constants["additional_special_tokens"].push_back(*content);
   const auto in_config = config.find("chat_template");
   if (found.source || in_config == config.end() || in_config->is_null()) return found;
   if (in_config->is_string())

@@ -33,8 +33,8 @@ std::optional<value> loop_attribute(render_limits& limits, const loop_data& loop
   if (name == "first") return value(loop.index == 0);
   if (name == "last") return value(loop.index + 1 == size);
   if (name == "length") return number(size);
-  if (name == "depth") return value(std::int64_t(loop.depth));
-  if (name == "depth0") return value(std::int64_t(loop.depth - 1));
+  if (name == "depth") return number(1); // only recursive loops are deeper
+  if (name == "depth0") return number(0);
   if (name == "previtem") return loop.index > 0 ? loop.items->items[loop.index - 1] : value();
   if (name == "nextitem") return loop.index + 1 < size ? loop.items->items[loop.index + 1] : value();
   limits.charge(1);

@@ -143,7 +143,6 @@ value interpreter::call_macro(const macro_data& macro, const arguments& given, c
       limits_.fail("the macro '" + definition.name + "' has no parameter '" + name + "'");
   marked_text text;
   marked_text* before = std::exchange(out_, &text);
-  const int open_loops = std::exchange(open_loops_, 0);
   const frame inside(*this, macro.around);
   for (std::size_t at = 0; at < parameters.size(); ++at) {
     const auto& parameter = parameters[at];
@@ -159,7 +158,6 @@ value interpreter::call_macro(const macro_data& macro, const arguments& given, c
   if (caller != nullptr) set_name("caller", value(caller));
   run_block(definition.body);
   out_ = before;
-  open_loops_ = open_loops;
   return make_text(std::move(text));
 }
 

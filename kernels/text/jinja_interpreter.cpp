@@ -69,7 +69,6 @@ interpreter::flow interpreter::run_statement(const for_statement& of) {
   limits_.charge(8);
   loop_data& loop = loops_.emplace_back();
   loop.items = items;
-  loop.depth = ++open_loops_;
   flow after = flow::on;
   for (; loop.index < items->items.size() && after != flow::break_loop; ++loop.index) {
     const frame inside(*this, scope_);
@@ -77,7 +76,6 @@ interpreter::flow interpreter::run_statement(const for_statement& of) {
     assign(of.item, items->items[loop.index]);
     after = run_block(of.body);
   }
-  --open_loops_;
   return flow::on;
 }
 

@@ -93,7 +93,6 @@ private:
   std::deque<namespace_data> namespaces_;
   std::deque<loop_data> loops_;
   std::deque<macro_data> macros_;
-  int open_loops_ = 0;
 };
 
 /// Bounds the recursion of evaluation while it lives.

@@ -14,6 +14,11 @@ value generator(render_limits& limits, std::vector<value> items) {
   return make_list(limits, std::move(items), list_data::kind::generator);
 }
 
+/// Lazy filters pass over None and all that is false.
+list_ref items_or_nothing(render_limits& limits, const value& input) {
+  return items_of(limits, is_true(input) ? input : value());
+}
+
 /// What values are compared by: the element at `path` (null: the value itself), strings in lower case unless
 /// `case_sensitive`.
 value sort_key(render_limits& limits, const value& of, const value* path, bool case_sensitive) {
@@ -150,7 +155,7 @@ value sum_filter(render_limits& limits, const value& input, const arguments& giv
 
 value map_filter(render_limits& limits, const value& input, const arguments& given) {
   std::vector<value> mapped;
-  const list_ref items = items_of(limits, input);
+  const list_ref items = items_or_nothing(limits, input);
   if (given.positional.empty()) {
     const bound_arguments bound(limits, "map", given, {"attribute", "default"});
     for (const value& item : items->items) {
@@ -181,7 +186,7 @@ value select_filter(render_limits& limits, const value& input, const arguments& 
     rest = {{given.positional.begin() + first + 1, given.positional.end()}, given.named};
   }
   std::vector<value> kept;
-  for (const value& item : items_of(limits, input)->items) {
+  for (const value& item : items_or_nothing(limits, input)->items) {
     limits.charge(1);
     const value looked_at = OfAttribute ? element_at_path(limits, item, given.positional[0]) : item;
     if ((test == nullptr ? is_true(looked_at) : test(limits, looked_at, rest)) == Wanted) kept.push_back(item);

@@ -110,7 +110,7 @@ std::vector<marked_view> split_at_spaces(marked_view text, std::size_t limit, bo
   const auto trimmed = [&] { return part_of(text, without_white_space(text.text, !from_right, from_right)); };
   for (text = trimmed(); !text.empty(); text = trimmed()) {
     if (parts.size() == limit) {
-      parts.push_back(part_of(text, without_white_space(text.text, from_right, !from_right)));
+      parts.push_back(text);
       break;
     }
     std::string_view rest = text.text;

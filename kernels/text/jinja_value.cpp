@@ -60,12 +60,12 @@ void render_limits::charge_search(std::size_t text_bytes, std::size_t part_bytes
 }
 
 void render_limits::fail(const std::string& what) const {
-  throw input_error("messages", "The chat template of " + where_ + " cannot render these messages (line " +
-                                    std::to_string(line) + " of the template): " + what + ".");
+  throw input_error("messages", "The model's chat template cannot render these messages (line " + std::to_string(line) +
+                                    " of the template): " + what + ".");
 }
 
 void render_limits::refuse(const std::string& what) const {
-  throw input_error("messages", "The chat template of " + where_ + " refuses these messages: " + what);
+  throw input_error("messages", "The model's chat template refuses these messages: " + what);
 }
 
 value make_text(marked_text text) { return value(std::make_shared<const marked_text>(std::move(text))); }

@@ -14,11 +14,9 @@
 
 namespace omni::text::jinja {
 
-/// Bounds one rendering, so that a hostile template ends soon and small; knows where it is, for errors.
+/// Bounds one rendering, so that a hostile template ends soon and small; knows its line, for errors.
 class render_limits {
 public:
-  explicit render_limits(std::string where) : where_(std::move(where)) {}
-
   /// Raises the budget for the caller's input: a long chat may cost more.
   void grant(std::size_t input_bytes);
 
@@ -31,7 +29,7 @@ public:
   /// Pays for looking for `part_bytes` in `text_bytes`.
   void charge_search(std::size_t text_bytes, std::size_t part_bytes);
 
-  /// Throws `input_error` about "messages": template, line and `what`.
+  /// Throws `input_error` about "messages": the line and `what`.
   [[noreturn]] void fail(const std::string& what) const;
   /// The template's own refusal.
   [[noreturn]] void refuse(const std::string& what) const;
@@ -39,9 +37,8 @@ public:
   int line = 0;  // of the template, being rendered
   int depth = 0; // nested evaluations, see interpreter
 private:
-  std::string where_;
-  std::size_t units_left_ = 10'000'000; // about a second of work; a long chat needs a hundredth
-  std::size_t max_text_bytes_ = std::size_t(64) << 20U;
+  std::size_t units_left_ = 5'000'000; // less than a second of work; a usual chat needs a thousandth
+  std::size_t max_text_bytes_ = std::size_t(16) << 20U;
 };
 
 struct value;
@@ -117,7 +114,6 @@ struct namespace_data {
 struct loop_data {
   list_ref items;
   std::size_t index = 0;
-  int depth = 1;                          // of loops, from 1
   mutable std::vector<value> last_change; // what loop.changed() saw; empty before its first call
 };
 

@@ -58,7 +58,6 @@ struct freed_by {
 
 struct regex::program {
   std::unique_ptr<pcre2_code, freed_by<pcre2_code_free>> code;
-  std::string where;
 };
 
 regex::regex(const std::string& pattern, const std::string& where) {
@@ -71,7 +70,6 @@ regex::regex(const std::string& pattern, const std::string& where) {
   int error = 0;
   PCRE2_SIZE at = 0;
   auto made = std::make_shared<program>();
-  made->where = where;
   made->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
                                  PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &at,
                                  nullptr));
@@ -80,6 +78,9 @@ regex::regex(const std::string& pattern, const std::string& where) {
     pcre2_get_error_message(error, message.data(), message.size());
     refuse(reinterpret_cast<const char*>(message.data()));
   }
+  std::uint32_t back_references = 0;
+  pcre2_pattern_info(made->code.get(), PCRE2_INFO_BACKREFMAX, &back_references);
+  if (back_references > 0) refuse("it refers back to a group, which can take unbounded time");
   // Where executable memory is forbidden this fails and the interpreter serves: slower, the same matches.
   pcre2_jit_compile(made->code.get(), PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
   program_ = std::move(made);
@@ -92,9 +93,8 @@ struct regex::searcher::state {
   std::unique_ptr<pcre2_match_context, freed_by<pcre2_match_context_free>> limits;
   std::size_t looked_ahead = 0; // bytes scanned beyond the first windows
 
-  [[noreturn]] void give_up() const {
-    throw input_error("prompt", "This text takes too long with the pre-tokenizer pattern of " + expression->where +
-                                    ": shorten the text or use another tokenizer.");
+  [[noreturn]] static void give_up() {
+    throw input_error("prompt", "This text takes too long with the model's pre-tokenizer pattern: shorten it.");
   }
 };
 
