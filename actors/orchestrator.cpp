@@ -39,14 +39,14 @@ void orchestrator_state::on_submit(const submit& what) {
     return refuse(what, errc::overloaded, "The engine works on as many requests as it may: try again later.");
   }
   const auto way = options_.graph.path_of(what.what);
-  if (!way) return self_->send(what.sink, request_failed{way.error()});
+  if (!way) return self_->send(what.sink, request_over{way.error()});
   sinks_[what.id] = what.sink;
   place_or_wait(table_.add(what.id, what.what, *way, what.arrival));
   tell({});
 }
 
 void orchestrator_state::refuse(const submit& what, errc code, std::string sentence) {
-  self_->send(what.sink, request_failed{{code, std::move(sentence), {}}});
+  self_->send(what.sink, request_over{failure{code, std::move(sentence), {}}});
 }
 
 void orchestrator_state::place_or_wait(flight& one) {
@@ -123,15 +123,13 @@ void orchestrator_state::lose(flight& one) {
   const auto attempt = one.attempt;
   self_->request(sinks_.at(id), caf::infinite, start_over{attempt})
       .then([this, id, attempt](start_over_answer answer) { on_start_over_answer(id, attempt, answer); },
-            [this, id](caf::error&) {
-              // Without its sink the request has ended: all of the answer had come.
-              if (auto* ended = table_.find(id)) end_flight(*ended, std::nullopt);
-            });
+            [this, id](caf::error&) { on_abort(id); }); // nobody listens any more
 }
 
 void orchestrator_state::on_start_over_answer(request_id id, std::int32_t attempt, start_over_answer answer) {
   auto* one = table_.find(id);
   if (one == nullptr || one->attempt != attempt) return;
+  if (answer == start_over_answer::complete) return end_flight(*one, std::nullopt);
   if (answer == start_over_answer::already_heard) return end_flight(*one, lost_answer());
   place_or_wait(*one);
   tell({});
@@ -154,13 +152,12 @@ void orchestrator_state::release(flight& one) {
 
 void orchestrator_state::end_flight(flight& one, const std::optional<failure>& problem) {
   release(one);
-  const auto id = one.id;
-  if (problem) self_->send(sinks_.at(id), request_failed{*problem});
   pipeline_report facts;
   count_end(one, problem, facts);
-  sinks_.erase(id);
-  table_.erase(id);
+  const auto sink = std::move(sinks_.extract(one.id).mapped());
+  table_.erase(one.id);
   tell(std::move(facts));
+  self_->send(sink, request_over{problem}); // last, so that who hears of the end finds the place free
   if (table_.size() > 0) return;
   for (auto& promise : drained_) promise.deliver(engine_drained{});
   drained_.clear();

@@ -5,14 +5,21 @@ namespace omni {
 std::int32_t awaited_answers(const request& what) { return (what.want_text ? what.n : 0) + (what.want_audio ? 1 : 0); }
 
 sink_state::~sink_state() {
-  end(failure{errc::shutting_down, "The engine has stopped.", {}}); // of no effect after a proper end
+  if (ended()) return;
+  end(awaited_ == 0 ? std::nullopt : std::optional(failure{errc::shutting_down, "The engine has stopped.", {}}));
 }
 
 void sink_state::on_piece(const answer_piece& piece) {
   if (ended() || piece.attempt != attempt_) return;
   heard_ = true;
   to_->on_output(piece.what);
-  if (piece.what.finish && --awaited_ == 0) end(std::nullopt);
+  if (piece.what.finish) --awaited_;
+  if (awaited_ == 0 && let_go_) end(std::nullopt);
+}
+
+void sink_state::on_over(const request_over& what) {
+  let_go_ = true;
+  if (what.problem || awaited_ == 0) end(what.problem);
 }
 
 void sink_state::end(const std::optional<failure>& problem) {
@@ -20,6 +27,7 @@ void sink_state::end(const std::optional<failure>& problem) {
 }
 
 start_over_answer sink_state::on_start_over(const start_over& what) {
+  if (awaited_ == 0) return start_over_answer::complete;
   if (heard_) return start_over_answer::already_heard;
   attempt_ = what.attempt;
   return start_over_answer::allowed;
@@ -32,9 +40,9 @@ sink_actor::behavior_type sink_behavior(sink_actor::pointer self, std::shared_pt
         state->on_piece(piece);
         if (state->ended()) self->quit();
       },
-      [self, state](const request_failed& what) {
-        state->end(what.problem);
-        self->quit();
+      [self, state](const request_over& what) {
+        state->on_over(what);
+        if (state->ended()) self->quit();
       },
       [state](const start_over& what) { return state->on_start_over(what); },
   };

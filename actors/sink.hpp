@@ -8,25 +8,29 @@
 namespace omni {
 
 /// Passes the pieces of one request's answer to whoever wants them, and sees to it that the end is told exactly once,
-/// after everything else, whatever happens to the engine.
+/// after everything else, whatever happens to the engine. A request ends well when all answers have ended and the
+/// orchestrator has let it go, in whatever order the two are heard of.
 class sink_state {
 public:
-  /// `awaited`: answers (one per choice and modality) that must end before the request does.
+  /// `awaited`: answers, one per choice and modality.
   sink_state(std::shared_ptr<sink> to, std::int32_t awaited) : to_(std::move(to)), awaited_(awaited) {}
   ~sink_state();
   sink_state(const sink_state&) = delete;
   sink_state& operator=(const sink_state&) = delete;
 
   void on_piece(const answer_piece& piece);
-  void end(const std::optional<failure>& problem);
-  start_over_answer on_start_over(const start_over& what);
+  void on_over(const request_over& what);
+  [[nodiscard]] start_over_answer on_start_over(const start_over& what);
   [[nodiscard]] bool ended() const { return to_ == nullptr; }
 
 private:
+  void end(const std::optional<failure>& problem);
+
   std::shared_ptr<sink> to_; // null once the end was told
   std::int32_t awaited_;
   std::int32_t attempt_ = 0;
   bool heard_ = false; // the client has some of the answer
+  bool let_go_ = false;
 };
 
 /// Answers that `what` waits for.

@@ -60,19 +60,21 @@ struct answer_piece {
   output what;
 };
 
-/// Orchestrator to sink: the request has failed.
-struct request_failed {
-  failure problem;
+/// Orchestrator to sink: the request has ended and holds nothing any more. Without a problem the sink still awaits the
+/// answers that are on their way.
+struct request_over {
+  std::optional<failure> problem;
 };
 
 /// Orchestrator to sink: a replica was lost, may the request start over as `attempt`? Allowed while the client has
-/// seen nothing; pieces of earlier attempts are dropped from then on. A request that has ended has no sink any more.
+/// seen nothing; pieces of earlier attempts are dropped from then on.
 struct start_over {
   std::int32_t attempt = 0;
 };
 enum class start_over_answer : std::uint8_t {
   allowed,
   already_heard, // the client has part of the answer
+  complete,      // the client has all of it
 };
 
 // -- replicas ---------------------------------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ auto inspect(Inspector& f, stage_done& x) {
   return fields(f, x.stage, x.replica, x.result);
 }
 template <class Inspector>
-auto inspect(Inspector& f, request_failed& x) {
-  return fields(f, x.problem);
+auto inspect(Inspector& f, request_over& x) {
+  return fields(f, optional_field(x.problem));
 }
 template <class Inspector>
 auto inspect(Inspector& f, start_over& x) {

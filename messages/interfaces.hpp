@@ -13,7 +13,7 @@ struct open_request;
 struct abort_request;
 struct stage_done;
 struct answer_piece;
-struct request_failed;
+struct request_over;
 struct start_over;
 enum class start_over_answer : std::uint8_t;
 struct chunk;
@@ -38,8 +38,8 @@ using log_atom = caf::atom_constant<caf::atom("log")>;
 
 /// Where one request's outputs go (actors/sink.hpp). One per request.
 using sink_actor =
-    actor_interface<caf::result<void>(answer_piece),   // passes a piece on; the last one awaited ends the request
-                    caf::result<void>(request_failed), // ends the request with a reason, unless it has ended
+    actor_interface<caf::result<void>(answer_piece), // passes a piece on
+                    caf::result<void>(request_over), // ends the request, at once or after the answers that it awaits
                     caf::result<start_over_answer>(start_over)>; // says whether the request may be worked on anew
 
 /// Runs one stage for the requests bound to it (actors/stage/replica.hpp). Owns its model state; its own thread.

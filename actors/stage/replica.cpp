@@ -134,8 +134,9 @@ void stage_replica::carry_out() {
     if (slots_.erase(slot) > 0) runner_->close(slot);
   out_.closed.clear();
   open_slots();
+  send_pieces();
+  flush_facts(); // before the end is told, so that who hears of it finds it counted
   send_results();
-  flush_facts();
 }
 
 void stage_replica::open_slots() {
@@ -164,12 +165,15 @@ void stage_replica::hand_over(const emissions::handover& piece) {
   edge.tx.add(in_seconds(now() - before), out_.report.bad);
 }
 
-void stage_replica::send_results() {
+void stage_replica::send_pieces() {
   for (const auto& piece : std::exchange(out_.chunks, {})) hand_over(piece);
   for (auto& piece : std::exchange(out_.outputs, {})) {
     const auto& to = requests_.at(piece.request);
     self_->send(to.sink, answer_piece{to.attempt, std::move(piece)});
   }
+}
+
+void stage_replica::send_results() {
   for (auto& result : std::exchange(out_.results, {})) {
     requests_.erase(result.request);
     self_->send(options_.owner, stage_done{options_.stage, options_.replica, std::move(result)});

@@ -61,6 +61,7 @@ private:
   void carry_out();
   void open_slots();
   void hand_over(const emissions::handover& piece);
+  void send_pieces();
   void send_results();
   void flush_facts();
   void send_report(engine_report report);

@@ -103,8 +103,8 @@ TEST_F(replica, takes_new_requests_and_aborts_in_between_two_steps) {
   const auto a = open(1, chat_request("hello", 100));
   run_until([&] { return a->pieces() > 3; });
   const auto b = open(2, chat_request("other", 4));
-  run_until([&] { return b->ends() == 1; });
-  EXPECT_EQ(a->ends(), 0) << "both were worked on together";
+  run_until([&] { return b->finishes().size() == 1; });
+  EXPECT_TRUE(a->finishes().empty()) << "both were worked on together";
   caf::anon_send(worker, abort_request{{1}});
   run();
   EXPECT_LT(a->tokens().size(), 100u);
@@ -118,7 +118,7 @@ TEST_F(replica, drops_pieces_of_earlier_attempts_and_of_unknown_requests) {
   feed(1, 0, "ab", true, 1);
   run();
   EXPECT_EQ(heard->sound().size(), 2u * 4);
-  EXPECT_EQ(heard->ends(), 1);
+  EXPECT_EQ(heard->finishes().size(), 1u);
 }
 
 TEST_F(replica, fails_a_request_when_a_piece_is_missing) {
@@ -142,7 +142,7 @@ TEST_F(replica, refuses_a_request_that_its_runner_refuses_and_goes_on) {
   ASSERT_EQ(log.done.size(), 2u);
   EXPECT_EQ(log.done[0].result.problem->param, "voice");
   EXPECT_FALSE(log.done[1].result.problem);
-  EXPECT_EQ(good->ends(), 1);
+  EXPECT_EQ(good->finishes().size(), 1u);
   EXPECT_TRUE(log.failed.empty());
 }
 

@@ -16,26 +16,38 @@ protected:
     caf::anon_send(actor, answer_piece{attempt, what});
     run();
   }
-  void fail() {
-    caf::anon_send(actor, request_failed{{errc::replica_lost, "It was lost.", {}}});
+  void over(const std::optional<failure>& problem = {}) {
+    caf::anon_send(actor, request_over{problem});
     run();
   }
+  void fail() { over(failure{errc::replica_lost, "It was lost.", {}}); }
 
   std::shared_ptr<recording_sink> heard = std::make_shared<recording_sink>();
   sink_actor actor;
 };
 
-TEST_F(sink_actor_test, ends_once_after_the_last_awaited_answer) {
+TEST_F(sink_actor_test, ends_once_when_all_answers_have_ended_and_the_request_is_let_go) {
   start(2);
   piece("a", true);
-  EXPECT_EQ(heard->ends(), 0);
   piece("b", true);
+  EXPECT_EQ(heard->ends(), 0) << "it may still hold a place";
+  over();
   EXPECT_EQ(heard->ends(), 1);
   EXPECT_FALSE(heard->problem());
   piece("late");
   fail();
   EXPECT_EQ(heard->ends(), 1);
   EXPECT_EQ(heard->late(), 0);
+}
+
+TEST_F(sink_actor_test, awaits_answers_that_are_on_their_way_when_the_request_is_let_go) {
+  start(1);
+  over();
+  EXPECT_EQ(heard->ends(), 0);
+  piece("a", true);
+  EXPECT_EQ(heard->ends(), 1);
+  EXPECT_FALSE(heard->problem());
+  EXPECT_EQ(heard->text(), "a");
 }
 
 TEST_F(sink_actor_test, ends_with_the_reason_of_a_failure_and_drops_what_comes_later) {
@@ -58,6 +70,7 @@ TEST_F(sink_actor_test, lets_a_request_start_over_only_while_nothing_was_heard) 
   EXPECT_EQ(ask<start_over_answer>(actor, start_over{2}), start_over_answer::already_heard);
   piece(" goes on", true, 1);
   EXPECT_EQ(heard->text(), "of the second goes on");
+  EXPECT_EQ(ask<start_over_answer>(actor, start_over{2}), start_over_answer::complete);
 }
 
 TEST_F(sink_actor_test, tells_the_end_even_when_everybody_forgets_it) {
@@ -67,6 +80,15 @@ TEST_F(sink_actor_test, tells_the_end_even_when_everybody_forgets_it) {
   run();
   EXPECT_EQ(heard->ends(), 1);
   EXPECT_EQ(heard->code(), errc::shutting_down);
+}
+
+TEST_F(sink_actor_test, ends_well_when_it_is_forgotten_with_a_whole_answer) {
+  start(1);
+  piece("a", true);
+  actor = nullptr;
+  run();
+  EXPECT_EQ(heard->ends(), 1);
+  EXPECT_FALSE(heard->problem());
 }
 
 TEST_F(sink_actor_test, awaits_each_choice_and_each_modality) {
