@@ -65,6 +65,14 @@ conv_stack::stream::stream(const conv_stack& plan) : plan_(plan), done_(plan.par
   for (const auto& track : plan.tracks_) tracks_.emplace_back(track.channels, track.before, track.after);
 }
 
+conv_stack::stream::session::session(stream& owner, workspace& scratch) : owner_(owner), scope_(scratch) {
+  for (auto& track : owner_.tracks_) track.attach(scratch);
+}
+
+conv_stack::stream::session::~session() {
+  for (auto& track : owner_.tracks_) track.detach();
+}
+
 void conv_stack::stream::run(std::span<const float* const> biases, const op_context& context) {
   for (const auto& s : plan_.steps_) {
     switch (s.what) {

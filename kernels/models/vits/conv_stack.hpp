@@ -79,10 +79,23 @@ class conv_stack::stream {
 public:
   explicit stream(const conv_stack& plan);
 
+  /// While one exists, the stream computes: its rows live in scratch memory.
+  class session {
+  public:
+    session(stream& owner, workspace& scratch);
+    ~session();
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+
+  private:
+    stream& owner_;
+    workspace::scope scope_;
+  };
+
   [[nodiscard]] feature_track& track(track_id id) { return tracks_[static_cast<std::size_t>(id)]; }
 
-  /// Computes all that the inputs written so far allow; `biases` replaces biases where not null (a speaker's), by
-  /// convolution in the order they were added.
+  /// Computes, in a session, all that the inputs written so far allow; `biases` replaces biases where not null (a
+  /// speaker's), by convolution in the order they were added.
   void run(std::span<const float* const> biases, const op_context& context);
   /// The reader outside has moved on to row `time` of `id`.
   void read_up_to(track_id id, std::int64_t time) { read_[static_cast<std::size_t>(id)] = time; }

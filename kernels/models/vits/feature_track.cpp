@@ -3,40 +3,46 @@
 #include "kernels/core/check.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace omni::vits {
-namespace {
-std::size_t bytes_of(std::int64_t rows, std::int64_t channels) {
-  return static_cast<std::size_t>(rows * channels) * sizeof(float);
-}
-} // namespace
 
 feature_track::feature_track(std::int64_t channels, std::int64_t before, std::int64_t after)
-    : channels_(channels), after_(after), first_(-before), keep_(-before) {
-  reserve(0); // fresh memory is zero, which is what lies before time 0
+    : channels_(channels), after_(after), keep_(-before), kept_(static_cast<std::size_t>(before * channels)) {
+} // zeros left of time 0
+
+void feature_track::attach(workspace& scratch) {
+  scratch_ = &scratch;
+  first_ = keep_;
+  const auto kept_rows = static_cast<std::int64_t>(kept_.size()) / channels_;
+  capacity_ = std::max(capacity_, kept_rows);
+  rows_ = scratch.floats(capacity_ * channels_);
+  std::copy(kept_.begin(), kept_.end(), rows_);
 }
 
-std::int64_t feature_track::capacity() const {
-  return static_cast<std::int64_t>(rows_.size() / (static_cast<std::size_t>(channels_) * sizeof(float)));
+void feature_track::detach() {
+  const float* from = row(keep_);
+  kept_.assign(from, from + rows_to_keep() * channels_);
+  scratch_ = nullptr;
+  rows_ = nullptr;
 }
+
+std::int64_t feature_track::rows_to_keep() const { return end_ - keep_ + (closed_ ? after_ : 0); }
 
 float* feature_track::row(std::int64_t time) const {
-  OMNI_CHECK(time >= first_ && time <= first_ + capacity(), "a row was asked for that is not kept");
-  return reinterpret_cast<float*>(rows_.data()) + (time - first_) * channels_;
+  OMNI_CHECK(rows_ != nullptr && time >= first_ && time <= first_ + capacity_, "a row was asked for that is not there");
+  return rows_ + (time - first_) * channels_;
 }
 
 void feature_track::reserve(std::int64_t time) {
-  const auto wanted_end = std::max(time, end_) + after_;
-  if (wanted_end - first_ <= capacity()) return;
-  const auto kept = std::max<std::int64_t>(0, end_ - keep_);
-  if (wanted_end - keep_ <= capacity()) {
-    std::memmove(rows_.data(), row(keep_), bytes_of(kept, channels_));
-  } else {
-    buffer larger(bytes_of(std::max(wanted_end - keep_, std::min<std::int64_t>(2 * capacity(), 1 << 16)), channels_));
-    if (!rows_.empty()) std::memcpy(larger.data(), row(keep_), bytes_of(kept, channels_));
-    rows_ = std::move(larger);
+  const auto wanted = std::max(time, end_) + after_;
+  if (wanted - first_ <= capacity_) return;
+  const float* from = row(keep_);
+  const auto rows = rows_to_keep();
+  if (wanted - keep_ > capacity_) {
+    capacity_ = wanted - keep_;
+    rows_ = scratch_->floats(capacity_ * channels_);
   }
+  std::copy(from, from + rows * channels_, rows_); // to lower addresses, or to other memory
   first_ = keep_;
 }
 
@@ -47,7 +53,7 @@ void feature_track::advance(std::int64_t time) {
 
 void feature_track::close() {
   reserve(end_);
-  std::memset(row(end_), 0, bytes_of(after_, channels_));
+  std::fill_n(row(end_), after_ * channels_, 0.0F);
   closed_ = true;
 }
 

@@ -151,6 +151,7 @@ latent_flow::stream::stream(const latent_flow& model, const std::vector<std::vec
 
 void latent_flow::stream::run(const float* frames, std::int64_t count, bool last, std::vector<float>& out,
                               const op_context& context) {
+  const conv_stack::stream::session session(layers_, context.scratch);
   const auto half = model_.width_ / 2;
   std::int64_t offset = 0;
   for (const auto id : {model_.low_, model_.high_}) {

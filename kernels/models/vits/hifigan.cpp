@@ -160,12 +160,25 @@ hifigan::stream::stream(const hifigan& model, const std::vector<float>& bias)
 }
 
 void hifigan::stream::decode(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,
-                             const op_context& context) {
-  for (std::int64_t done = 0; done < count || (last && done == count); done += frames_at_once) {
+                             const op_context& context, const tensor_observer* observer) {
+  const conv_stack::stream::session session(layers_, context.scratch);
+  for (std::int64_t done = 0; done < count || last; done += frames_at_once) {
     const auto piece = std::min(frames_at_once, count - done);
     const bool ends = last && done + piece == count;
     decode_piece(frames + done * model_.frame_width(), piece, ends, samples, context);
+    if (observer != nullptr) show(*observer);
     if (ends) break;
+  }
+}
+
+void hifigan::stream::show(const tensor_observer& observer) {
+  const auto& inner = model_.inner_;
+  shown_.resize(inner.size(), 0);
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    const auto& track = layers_.track(inner[i]);
+    const auto name = i == 0 ? std::string("conv_pre") : "up" + std::to_string(i - 1);
+    observer(name, tensor(track.row(shown_[i]), {track.end() - shown_[i], track.channels()}));
+    shown_[i] = track.end();
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/layers/observer.hpp"
 #include "kernels/models/vits/conv_stack.hpp"
 #include "kernels/models/vits/speaker.hpp"
 #include "kernels/models/vits/voice_graph.hpp"
@@ -31,9 +32,6 @@ public:
     return speaker_.bias_of(convs_.front(), speaker);
   }
 
-  /// What can be looked at from outside: the first convolution's activations, then each stage's upsampled features.
-  [[nodiscard]] const std::vector<track_id>& inner_tracks() const { return inner_; }
-
   class stream;
 
 private:
@@ -56,7 +54,7 @@ private:
   std::int64_t output_before_ = 0;
   conv_stack stack_;
   track_id frames_ = no_track;
-  std::vector<track_id> inner_;
+  std::vector<track_id> inner_;   // what an observer sees: first convolution, activated, and upsampled features
   track_id activated_ = no_track; // what the next stage or the output layer reads
   std::int64_t samples_per_frame_ = 1;
   std::int64_t flops_per_frame_ = 0;
@@ -70,20 +68,21 @@ public:
   stream(const hifigan& model, const std::vector<float>& bias);
 
   /// Takes the next `count` frames [count, frame_width]; `last` ends the sentence. Appends the samples that are certain
-  /// now, in all count * samples_per_frame of the sentence.
+  /// now, in all count * samples_per_frame of the sentence. An observer is shown the new rows of "conv_pre" (after its
+  /// leaky_relu) and "up0", "up1", ...
   void decode(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,
-              const op_context& context);
-  /// Features of a layer; those of the last call, if it had at most one frame, are still there.
-  [[nodiscard]] const feature_track& inner(track_id id) { return layers_.track(id); }
+              const op_context& context, const tensor_observer* observer = nullptr);
 
 private:
   void decode_piece(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,
                     const op_context& context);
+  void show(const tensor_observer& observer);
 
   const hifigan& model_;
   conv_stack::stream layers_;
   std::vector<const float*> biases_;
   std::int64_t samples_done_ = 0;
+  std::vector<std::int64_t> shown_; // rows of `inner_` that an observer has seen
 };
 
 } // namespace omni::vits

@@ -1,8 +1,8 @@
 #include "kernels/ops/conv.hpp"
 
-#include "kernels/ops/backend.hpp"
 #include "kernels/ops/conv_pointwise.hpp"
 #include "kernels/ops/relative_attention.hpp"
+#include "test/support/compute_fixture.hpp"
 #include "test/support/golden.hpp"
 #include "test/support/random_floats.hpp"
 
@@ -15,16 +15,8 @@ namespace omni {
 namespace {
 
 using floats = std::vector<float>;
+using device = test::compute_fixture;
 using test::random_floats;
-
-/// A device with so many threads.
-struct device {
-  thread_pool pool;
-  thread_pool::lane lane;
-  workspace scratch;
-  op_context context{cpu_device(), scratch, lane};
-  explicit device(unsigned threads) : pool(threads), lane(pool) {}
-};
 
 struct conv_case {
   std::int64_t rows, in, out, taps, dilation;

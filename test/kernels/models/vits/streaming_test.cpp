@@ -106,10 +106,8 @@ TEST_F(spoken_sentence, has_the_same_noise_at_any_chunking) {
 }
 
 TEST_F(spoken_sentence, has_the_same_noise_with_any_number_of_threads) {
-  thread_pool pool(1);
-  thread_pool::lane lane(pool);
-  const op_context alone{cpu_device(), scratch_, lane};
-  EXPECT_EQ(frames_of(talker_, 9, 0, 20, alone), frames_of(talker_, 9, 0, 20, context_));
+  const test::compute_fixture alone(1);
+  EXPECT_EQ(frames_of(talker_, 9, 0, 20, alone.context), frames_of(talker_, 9, 0, 20, context_));
 }
 
 TEST_F(spoken_sentence, has_another_noise_for_another_seed_or_place) {

@@ -2,7 +2,7 @@
 
 #include "kernels/models/vits/hifigan.hpp"
 #include "kernels/models/vits/talker.hpp"
-#include "kernels/ops/backend.hpp"
+#include "test/support/compute_fixture.hpp"
 #include "test/support/tiny_voice.hpp"
 
 #include <gtest/gtest.h>
@@ -32,12 +32,8 @@ inline tiny_voice named_voice() {
 /// A test with threads and scratch memory.
 class computing : public ::testing::Test {
 protected:
-  explicit computing(unsigned threads = 2) : pool_(threads), lane_(pool_), context_{cpu_device(), scratch_, lane_} {}
-
-  thread_pool pool_;
-  thread_pool::lane lane_;
-  workspace scratch_;
-  op_context context_;
+  compute_fixture on_;
+  const op_context& context_ = on_.context;
 };
 
 /// Sizes of the pieces that `total` is cut into: from 0 to `most`.
