@@ -65,7 +65,7 @@ using orchestrator_actor =
                     caf::result<void>(place_timeout)>; // from itself: a request has waited for a replica long enough
 
 /// Counts what the others report and prints once per interval (actors/stat_logger.hpp). Nobody waits for it: a sender
-/// has one report unanswered at most and merges further ones at home (actors/report_outbox.hpp).
+/// has two reports unanswered at most and merges further ones at home (actors/report_outbox.hpp).
 using stat_logger_actor =
     actor_interface<caf::result<void>(register_engines),    // makes the series of replicas, before their first report
                     caf::result<void>(engine_departed),     // a replica's load is gone, its series stay

@@ -10,17 +10,20 @@ struct sum {
   void merge(sum&& later) { value += later.value; }
 };
 
-TEST(report_outbox, sends_the_first_report_at_once) {
+TEST(report_outbox, sends_two_reports_at_once) {
   report_outbox<sum> box;
   EXPECT_EQ(box.push({3})->value, 3);
+  EXPECT_EQ(box.push({4})->value, 4);
+  EXPECT_FALSE(box.push({5}));
 }
 
-TEST(report_outbox, merges_reports_while_one_is_unanswered) {
+TEST(report_outbox, merges_further_reports_until_one_is_answered) {
   report_outbox<sum> box;
+  box.push({1});
   box.push({1});
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(box.push({2}));
   EXPECT_EQ(box.acknowledged()->value, 2000);
-  EXPECT_FALSE(box.push({5})) << "that one is unanswered now";
+  EXPECT_FALSE(box.push({5})) << "two are unanswered again";
   EXPECT_EQ(box.acknowledged()->value, 5);
 }
 
@@ -29,6 +32,8 @@ TEST(report_outbox, has_nothing_to_send_when_all_was_answered) {
   box.push({1});
   EXPECT_FALSE(box.acknowledged());
   EXPECT_TRUE(box.push({2}));
+  EXPECT_TRUE(box.push({3}));
+  EXPECT_FALSE(box.push({4}));
 }
 
 } // namespace

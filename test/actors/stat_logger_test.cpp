@@ -16,7 +16,7 @@ using testing::Not;
 
 class stuck_stat_logger : public pipeline_fixture {};
 
-TEST_F(stuck_stat_logger, delays_nobody_and_gets_one_report_per_sender) {
+TEST_F(stuck_stat_logger, delays_nobody_and_gets_two_reports_per_sender) {
   statistics = true;
   heard_by_logger.stuck = true;
   start();
@@ -27,7 +27,7 @@ TEST_F(stuck_stat_logger, delays_nobody_and_gets_one_report_per_sender) {
     EXPECT_EQ(one.heard->text(), answer("hello", 8));
     EXPECT_EQ(one.heard->sound(), expected_sound(answer("hello", 8), options));
   }
-  EXPECT_EQ(heard_by_logger.unanswered.size(), 4u) << "three replicas and the orchestrator";
+  EXPECT_EQ(heard_by_logger.unanswered.size(), 8u) << "two each of three replicas and the orchestrator";
 }
 
 TEST_F(stuck_stat_logger, loses_no_count_when_it_goes_on) {
