@@ -11,6 +11,15 @@ namespace {
 
 constexpr std::int32_t max_int = std::numeric_limits<std::int32_t>::max();
 
+/// "*", or scheme and host, as browsers send it.
+const CLI::Validator origin(
+    [](const std::string& given) {
+      const bool good = given == "*" ||
+                        (given.find("://") != std::string::npos && given.find_first_of("[]\" ,") == std::string::npos);
+      return good ? std::string() : "'" + given + "' is not an origin such as http://localhost:3000";
+    },
+    "ORIGIN");
+
 /// Keeps what was given apart from what was not, which CLI11 does not.
 template <class T>
 CLI::Option* add(CLI::App& app, const std::string& names, std::optional<T>& into, const std::string& help) {
@@ -32,7 +41,8 @@ void add_model_flags(CLI::App& app, serve_options& into) {
                  R"(Changes to stages of the pipeline, as JSON: {"1": {"num_replicas": 2}})")
       ->group(group);
   app.add_option("--served-model-name", into.served_model_names,
-                 "Names that clients may use for the model; the first is in the answers")
+                 "Name that clients may use for the model (repeatable; the first is in the answers)")
+      ->allow_extra_args(false)
       ->group(group);
   app.add_option("--chat-template", into.chat_template,
                  "File with a Jinja chat template to use instead of the checkpoint's")
@@ -58,9 +68,12 @@ void add_server_flags(CLI::App& app, serve_options& into) {
       ->group(group);
   app.add_option("--api-key", into.api_keys,
                  "Key that clients must send for /v1 (repeatable; also from OMNI_API_KEY or VLLM_API_KEY)")
+      ->allow_extra_args(false)
       ->group(group);
   app.add_option("--allowed-origins", into.allowed_origins,
-                 "Web pages (origins) whose scripts may read answers; * allows all")
+                 "Web page (origin) whose scripts may read answers (repeatable; * allows all)")
+      ->allow_extra_args(false)
+      ->check(origin)
       ->capture_default_str()
       ->group(group);
   app.add_option("--max-body-bytes", into.max_body_bytes, "Largest request body")

@@ -242,8 +242,8 @@ void connection::dispatch() {
                              to = current_->open_handle()]() mutable {
     const std::string path = what.path;
     try {
-      (*run)(std::move(what), std::move(to));
-    } catch (const std::exception& problem) { // what dropped `to` answers 500
+      (*run)(std::move(what), to);            // `to` is kept until the problem is logged
+    } catch (const std::exception& problem) { // what is left unanswered answers 500
       (*log)("A request to " + path + " failed inside the server: " + problem.what());
     }
   });
@@ -368,6 +368,8 @@ void connection::report() {
 void connection::end_answer() {
   report();
   if (current_) std::exchange(current_, nullptr)->complete();
+  // With nothing unread, closing cannot take the answer from the client's hands.
+  if (keep_alive_ && host_.draining && input_.size() == 0) return close();
   if (!keep_alive_ || host_.draining) return linger();
   state_ = state::idle;
   if (input_.size() != 0) return advance();

@@ -92,6 +92,12 @@ expected<std::vector<std::int32_t>> read_prompt(const json& body, const pipeline
   if (problem) return tl::unexpected(std::move(*problem));
   try {
     const text::marked_text rendered = pipeline.chat_template->render(options.variables, local_time());
+    if (rendered.size() > pipeline.max_prompt_bytes) // spares the others the time of cutting it into tokens
+      return fail(errc::context_too_long,
+                  "The messages have " + std::to_string(rendered.size()) +
+                      " bytes, more than this model's context of " + std::to_string(pipeline.max_model_len) +
+                      " tokens can hold: shorten them.",
+                  "messages");
     if (!options.continue_final) return pipeline.tokenizer->encode(rendered);
     return pipeline.tokenizer->encode(open_ended(rendered, options.variables["messages"].back()));
   } catch (const input_error& error) {

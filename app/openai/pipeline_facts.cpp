@@ -4,9 +4,22 @@
 #include "kernels/text/chat_template.hpp"
 #include "kernels/text/tokenizer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace omni::openai {
+
+namespace {
+
+/// Bytes of the longest token, as it is decoded or as it is spelled.
+std::size_t longest_token(const text::tokenizer& tokenizer) {
+  std::size_t longest = 1;
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id)
+    longest = std::max({longest, tokenizer.token_bytes(id).size(), tokenizer.token_content(id).size()});
+  return longest;
+}
+
+} // namespace
 
 pipeline_facts facts_of(const engine& running) {
   pipeline_facts facts;
@@ -21,6 +34,8 @@ pipeline_facts facts_of(const engine& running) {
       facts.vocab_size = info.vocab_size;
       facts.max_model_len = info.max_model_len;
       facts.sampling = stage.default_sampling_params;
+      if (facts.tokenizer != nullptr)
+        facts.max_prompt_bytes = std::size_t(facts.max_model_len) * longest_token(*facts.tokenizer);
     }
     if (stage.final_output_type == modality::text) facts.text_output = stage.id;
     if (stage.final_output_type == modality::audio) {

@@ -4,12 +4,15 @@
 #include "kernels/core/error.hpp"
 #include "kernels/text/tokenizer.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace omni::openai {
 namespace {
 
 constexpr std::size_t max_ids = 1 << 20U;
+constexpr std::size_t min_prompt_limit = 1 << 20U; // bytes that may be tokenised whatever the context holds
 
 /// The ids of a plain `prompt`, or of `messages`.
 expected<std::vector<std::int32_t>> read_tokens(const json& body, const pipeline_facts& pipeline, bool& token_strings) {
@@ -22,6 +25,10 @@ expected<std::vector<std::int32_t>> read_tokens(const json& body, const pipeline
   }
   const auto prompt = from.text("prompt");
   if (!prompt) from.refuse("prompt", "must be a string, or send messages");
+  const std::size_t most = std::max(min_prompt_limit, pipeline.max_prompt_bytes);
+  if (prompt && prompt->size() > most)
+    from.refuse_with("prompt", "prompt may have at most " + std::to_string(most) + " bytes, found " +
+                                   std::to_string(prompt->size()) + ".");
   const bool specials = from.boolean("add_special_tokens").value_or(true);
   if (problem) return tl::unexpected(std::move(*problem));
   try {

@@ -44,6 +44,7 @@ TEST(flags, values_arrive) {
                               "b",
                               "--served-model-name",
                               "m",
+                              "--served-model-name",
                               "n",
                               "--max-num-seqs",
                               "3",
@@ -80,6 +81,12 @@ TEST(flags, values_arrive) {
   EXPECT_EQ(options->seed, 9U);
 }
 
+TEST(flags, a_key_or_a_name_does_not_swallow_the_model) {
+  EXPECT_EQ(parse({"--api-key", "secret", "a.gguf"})->model, "a.gguf");
+  EXPECT_EQ(parse({"--served-model-name", "m", "a.gguf"})->model, "a.gguf");
+  EXPECT_EQ(parse({"--allowed-origins", "http://a", "a.gguf"})->model, "a.gguf");
+}
+
 TEST(flags, a_wrong_flag_is_one_sentence_with_the_nearest_known_one) {
   EXPECT_NE(complaint({"--max-num-seq", "3"}).find("did you mean --max-num-seqs?"), std::string::npos)
       << complaint({"--max-num-seq", "3"});
@@ -89,6 +96,7 @@ TEST(flags, a_wrong_flag_is_one_sentence_with_the_nearest_known_one) {
                                              {"--port"},
                                              {"--max-num-seqs", "0"},
                                              {"--dtype", "int3"},
+                                             {"--allowed-origins", "[\"http://a\"]"},
                                              {"--wibble"},
                                              {"a.gguf", "b.gguf"},
                                              {"--log-stats", "--disable-log-stats"},

@@ -269,6 +269,13 @@ TEST(chat_prompt, continues_the_last_message) {
   EXPECT_EQ(prompt_of(*got), "user: count\nassistant: one, two,");
 }
 
+TEST(chat_prompt, more_than_the_context_can_hold_is_refused_before_it_is_tokenised) {
+  const auto got = read(R"("messages": [{"role": "user", "content": ")" + std::string(3000, 'x') + R"("}])");
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, errc::context_too_long);
+  EXPECT_EQ(got.error().param, "messages");
+}
+
 TEST(chat_prompt, a_special_token_in_a_message_stays_text) {
   const auto pipeline = test::sample_pipeline();
   const std::string special = pipeline->tokenizer->token_content(256);

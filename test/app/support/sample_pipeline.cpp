@@ -21,6 +21,7 @@ std::shared_ptr<openai::pipeline_facts> sample_pipeline() {
                                  "the sample template"));
   facts->vocab_size = fake_vocabulary;
   facts->max_model_len = 128;
+  facts->max_prompt_bytes = 128 * 16;
   facts->speakers = {"ann", "Bob"};
   facts->sample_rate = 8000;
   facts->frames_per_second = 100;
