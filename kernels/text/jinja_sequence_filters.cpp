@@ -85,7 +85,8 @@ value reverse_filter(render_limits& limits, const value& input, const arguments&
 value sort_filter(render_limits& limits, const value& input, const arguments& given) {
   const bound_arguments bound(limits, "sort", given, {"reverse", "case_sensitive", "attribute"});
   std::vector<std::pair<value, value>> keyed;
-  for (const value& item : items_of(limits, input)->items)
+  const list_ref items = items_of(limits, input);
+  for (const value& item : items->items)
     keyed.emplace_back(sort_key(limits, item, bound.get(2), bound.flag(1, false)), item);
   const bool reverse = bound.flag(0, false);
   std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
@@ -118,7 +119,8 @@ value unique_filter(render_limits& limits, const value& input, const arguments& 
   const bound_arguments bound(limits, "unique", given, {"case_sensitive", "attribute"});
   std::vector<value> seen;
   std::vector<value> kept;
-  for (const value& item : items_of(limits, input)->items) {
+  const list_ref items = items_of(limits, input);
+  for (const value& item : items->items) {
     value key = sort_key(limits, item, bound.get(1), bound.flag(0, false));
     if (std::any_of(seen.begin(), seen.end(), [&](const value& known) { return equal(limits, known, key); })) continue;
     seen.push_back(std::move(key));
@@ -132,7 +134,8 @@ value extreme_filter(render_limits& limits, const value& input, const arguments&
   const bound_arguments bound(limits, Largest ? "max" : "min", given, {"case_sensitive", "attribute"});
   value best;
   value best_key;
-  for (const value& item : items_of(limits, input)->items) {
+  const list_ref items = items_of(limits, input);
+  for (const value& item : items->items) {
     value key = sort_key(limits, item, bound.get(1), bound.flag(0, false));
     const bool better =
         best_key.is<undefined>() || (Largest ? less(limits, best_key, key) : less(limits, key, best_key));
@@ -146,7 +149,8 @@ value extreme_filter(render_limits& limits, const value& input, const arguments&
 value sum_filter(render_limits& limits, const value& input, const arguments& given) {
   const bound_arguments bound(limits, "sum", given, {"attribute", "start"});
   value total = bound.get(1) == nullptr ? value(std::int64_t(0)) : *bound.get(1);
-  for (const value& item : items_of(limits, input)->items) {
+  const list_ref items = items_of(limits, input);
+  for (const value& item : items->items) {
     const bool whole = bound.get(0) == nullptr || bound.get(0)->is<none>();
     total = add(limits, total, whole ? item : element_at_path(limits, item, *bound.get(0)));
   }
@@ -186,7 +190,8 @@ value select_filter(render_limits& limits, const value& input, const arguments& 
     rest = {{given.positional.begin() + first + 1, given.positional.end()}, given.named};
   }
   std::vector<value> kept;
-  for (const value& item : items_or_nothing(limits, input)->items) {
+  const list_ref items = items_or_nothing(limits, input);
+  for (const value& item : items->items) {
     limits.charge(1);
     const value looked_at = OfAttribute ? element_at_path(limits, item, given.positional[0]) : item;
     if ((test == nullptr ? is_true(looked_at) : test(limits, looked_at, rest)) == Wanted) kept.push_back(item);

@@ -37,7 +37,7 @@ public:
   int line = 0;  // of the template, being rendered
   int depth = 0; // nested evaluations, see interpreter
 private:
-  std::size_t units_left_ = 5'000'000; // less than a second of work; a usual chat needs a thousandth
+  std::size_t units_left_ = 2'000'000; // about 0.2 s of work; a usual chat needs a thousandth
   std::size_t max_text_bytes_ = std::size_t(16) << 20U;
 };
 
