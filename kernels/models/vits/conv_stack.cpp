@@ -34,22 +34,40 @@ void conv_stack::plan_reads(const stack_conv& c) {
   }
 }
 
+conv_stack::step conv_stack::new_step(step::kind what) const {
+  step s{};
+  s.what = what;
+  s.first = parts_;
+  s.stage = stage_;
+  s.values = stage_values_;
+  return s;
+}
+
+void conv_stack::begin_stage(std::int64_t values) {
+  ++stage_;
+  stage_values_ = values;
+}
+
 void conv_stack::add(std::vector<stack_conv> convs) {
+  auto s = new_step(step::kind::independent);
   for (const auto& c : convs) plan_reads(c);
-  const auto count = convs.size();
-  steps_.push_back({step::kind::independent, std::move(convs), parts_, no_track, 1.0F, no_track, no_track});
-  parts_ += count;
+  parts_ += convs.size();
+  s.convs = std::move(convs);
+  steps_.push_back(std::move(s));
 }
 
 void conv_stack::add_sum(std::vector<stack_conv> convs, track_id sum, float scale) {
-  for (const auto& c : convs) plan_reads(c);
-  const auto count = convs.size();
-  steps_.push_back({step::kind::sum, std::move(convs), parts_, sum, scale, no_track, no_track});
-  parts_ += count;
+  add(std::move(convs));
+  steps_.back().what = step::kind::sum;
+  steps_.back().sum = sum;
+  steps_.back().scale = scale;
 }
 
 void conv_stack::add_gate(track_id in, track_id out) {
-  steps_.push_back({step::kind::gate, {}, parts_, no_track, 1.0F, in, out});
+  auto s = new_step(step::kind::gate);
+  s.gate_in = in;
+  s.gate_out = out;
+  steps_.push_back(std::move(s));
   ++parts_;
 }
 
@@ -74,25 +92,37 @@ conv_stack::stream::session::~session() {
 }
 
 void conv_stack::stream::run(std::span<const float* const> biases, const op_context& context) {
-  for (const auto& s : plan_.steps_) {
-    switch (s.what) {
-    case step::kind::independent:
-      run_independent(s, biases, context);
-      break;
-    case step::kind::sum:
-      run_sum(s, biases, context);
-      break;
-    case step::kind::gate:
-      run_gate(s, context);
-      break;
+  const auto& steps = plan_.steps_;
+  for (std::size_t first = 0; first < steps.size();) {
+    auto end = first;
+    while (end < steps.size() && steps[end].stage == steps[first].stage) ++end;
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (auto i = first; i < end; ++i) progress |= run_step(steps[i], biases, context);
+      forget();
     }
+    first = end;
   }
-  forget();
 }
 
-conv_stack::stream::range conv_stack::stream::ready(const stack_conv& c, std::size_t part) const {
+bool conv_stack::stream::run_step(const step& s, std::span<const float* const> biases, const op_context& context) {
+  switch (s.what) {
+  case step::kind::independent:
+    return run_independent(s, biases, context);
+  case step::kind::sum:
+    return run_sum(s, biases, context);
+  case step::kind::gate:
+    return run_gate(s, context);
+  }
+  return false;
+}
+
+/// Positions of a convolution's output that its input allows, about `values` of them at most.
+conv_stack::stream::range conv_stack::stream::ready(const stack_conv& c, std::size_t part, std::int64_t values) const {
   const auto& in = tracks_[static_cast<std::size_t>(c.in)];
-  return {done_[part], in.closed() ? in.end() + positions_past_end(c) : in.end() - rows_after(c)};
+  const auto end = in.closed() ? in.end() + positions_past_end(c) : in.end() - rows_after(c);
+  const auto most = values == 0 ? end : done_[part] + std::max<std::int64_t>(1, values / c.weights->out);
+  return {done_[part], std::min(end, most)};
 }
 
 conv_job conv_stack::stream::prepare(const stack_conv& c, range positions, const float* bias) {
@@ -125,34 +155,37 @@ void conv_stack::stream::finish(const stack_conv& c, std::size_t part, range pos
   for (const auto id : {c.out, c.activated}) {
     if (id == no_track) continue;
     auto& to = track(id);
+    const auto known = to.end();
     if (!positions.empty()) {
       const auto first = positions.begin * c.stride - c.cut;
       if (first < 0) std::fill(to.row(first), to.row(0), 0.0F); // the cut part of a transposed convolution
       const auto end = positions.end * c.stride - c.cut;
       to.advance(std::max(to.end(), in.closed() ? std::min(end, total) : end));
     }
+    if (watch_ && to.end() > known) watch_(id, known);
     if (in.closed() && to.end() == total && !to.closed()) to.close();
   }
   done_[part] = std::max(done_[part], positions.end);
 }
 
-void conv_stack::stream::run_independent(const step& s, std::span<const float* const> biases,
+bool conv_stack::stream::run_independent(const step& s, std::span<const float* const> biases,
                                          const op_context& context) {
   std::vector<conv_job> jobs;
   std::vector<range> ranges(s.convs.size());
   for (std::size_t i = 0; i < s.convs.size(); ++i) {
-    ranges[i] = ready(s.convs[i], s.first + i);
+    ranges[i] = ready(s.convs[i], s.first + i, s.values);
     if (!ranges[i].empty())
       jobs.push_back(prepare(s.convs[i], ranges[i], biases.empty() ? nullptr : biases[s.first + i]));
   }
   conv(jobs, context);
   for (std::size_t i = 0; i < s.convs.size(); ++i) finish(s.convs[i], s.first + i, ranges[i]);
+  return !jobs.empty();
 }
 
-void conv_stack::stream::run_sum(const step& s, std::span<const float* const> biases, const op_context& context) {
-  auto common = ready(s.convs.front(), s.first);
+bool conv_stack::stream::run_sum(const step& s, std::span<const float* const> biases, const op_context& context) {
+  auto common = ready(s.convs.front(), s.first, s.values);
   for (std::size_t i = 1; i < s.convs.size(); ++i)
-    common.end = std::min(common.end, ready(s.convs[i], s.first + i).end);
+    common.end = std::min(common.end, ready(s.convs[i], s.first + i, s.values).end);
   if (!common.empty()) {
     auto& sum = track(s.sum);
     sum.reserve(common.end);
@@ -170,19 +203,22 @@ void conv_stack::stream::run_sum(const step& s, std::span<const float* const> bi
     sum.advance(common.end);
   }
   for (std::size_t i = 0; i < s.convs.size(); ++i) finish(s.convs[i], s.first + i, common);
+  return !common.empty();
 }
 
-void conv_stack::stream::run_gate(const step& s, const op_context& context) {
+bool conv_stack::stream::run_gate(const step& s, const op_context& context) {
   const auto& in = track(s.gate_in);
   auto& out = track(s.gate_out);
   auto& done = done_[s.first];
-  if (in.end() > done) {
+  const auto rows = in.end() - done;
+  if (rows > 0) {
     out.reserve(in.end());
-    tanh_sigmoid_gate({in.row(done), out.row(done), in.end() - done, out.channels()}, context);
+    tanh_sigmoid_gate({in.row(done), out.row(done), rows, out.channels()}, context);
     out.advance(in.end());
     done = in.end();
   }
   if (in.closed() && !out.closed()) out.close();
+  return rows > 0;
 }
 
 void conv_stack::stream::forget() {

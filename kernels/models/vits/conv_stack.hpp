@@ -3,6 +3,7 @@
 #include "kernels/models/vits/feature_track.hpp"
 #include "kernels/ops/conv.hpp"
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct stack_conv {
 class conv_stack {
 public:
   track_id add_track(std::int64_t channels);
+  /// What is added from here on goes through its layers in pieces of about `values` values a track, so that the tracks
+  /// of the stage stay in cache together; without a stage, all that is ready goes through a layer at once.
+  void begin_stage(std::int64_t values);
   /// Convolutions that do not depend on each other.
   void add(std::vector<stack_conv> convs);
   /// Convolutions whose results are summed up and scaled. The first ones use `out` for the sum so far; the last one
@@ -59,6 +63,8 @@ private:
     float scale = 1.0F;           // sum: of the last
     track_id gate_in = no_track;  // gate
     track_id gate_out = no_track; // gate
+    std::size_t stage = 0;
+    std::int64_t values = 0; // of the stage, 0: no limit
   };
   struct track_plan {
     std::int64_t channels = 0;
@@ -67,11 +73,14 @@ private:
   };
 
   void plan_reads(const stack_conv& c);
+  step new_step(step::kind what) const;
 
   std::vector<track_plan> tracks_;
   std::vector<step> steps_;
   std::vector<std::pair<track_id, std::int64_t>> readers_; // outside: track, rows before its position
   std::size_t parts_ = 0;                                  // convolutions and gates
+  std::size_t stage_ = 0;                                  // of what is added next
+  std::int64_t stage_values_ = 0;
 };
 
 /// The state of one sentence that runs through a stack. The stack must outlive it.
@@ -97,6 +106,8 @@ public:
   /// Computes, in a session, all that the inputs written so far allow; `biases` replaces biases where not null (a
   /// speaker's), by convolution in the order they were added.
   void run(std::span<const float* const> biases, const op_context& context);
+  /// Has `see` called with each track that gets new rows, and the time of the first of them. For tests.
+  void watch(std::function<void(track_id, std::int64_t)> see) { watch_ = std::move(see); }
   /// The reader outside has moved on to row `time` of `id`.
   void read_up_to(track_id id, std::int64_t time) { read_[static_cast<std::size_t>(id)] = time; }
 
@@ -105,18 +116,21 @@ private:
     std::int64_t begin, end; // output positions
     [[nodiscard]] bool empty() const { return begin >= end; }
   };
-  [[nodiscard]] range ready(const stack_conv& c, std::size_t part) const;
+  [[nodiscard]] range ready(const stack_conv& c, std::size_t part, std::int64_t values) const;
   conv_job prepare(const stack_conv& c, range positions, const float* bias);
   void finish(const stack_conv& c, std::size_t part, range positions);
-  void run_independent(const step& s, std::span<const float* const> biases, const op_context& context);
-  void run_sum(const step& s, std::span<const float* const> biases, const op_context& context);
-  void run_gate(const step& s, const op_context& context);
+  // Each says whether it computed anything.
+  bool run_step(const step& s, std::span<const float* const> biases, const op_context& context);
+  bool run_independent(const step& s, std::span<const float* const> biases, const op_context& context);
+  bool run_sum(const step& s, std::span<const float* const> biases, const op_context& context);
+  bool run_gate(const step& s, const op_context& context);
   void forget();
 
   const conv_stack& plan_;
   std::vector<feature_track> tracks_;
   std::vector<std::int64_t> done_; // per convolution or gate: output positions computed
   std::vector<std::int64_t> read_; // per track: where the reader outside is
+  std::function<void(track_id, std::int64_t)> watch_;
 };
 
 } // namespace omni::vits

@@ -11,9 +11,10 @@ constexpr float inner_slope = 0.1F;
 constexpr float output_slope = 0.01F; // PyTorch's default, which the reference model uses before its last layer
 constexpr std::int64_t most_samples_per_frame = 4096;
 
-// Frames that go through all layers together: enough to reuse the weights, few enough for the activations to stay in
-// the second-level cache.
-constexpr std::int64_t frames_at_once = 16;
+// Frames that go through the first layers together: enough to reuse their weights.
+constexpr std::int64_t frames_at_once = 32;
+// Values of a track that go through a stage together: about ten tracks of F32 fit the second-level cache.
+constexpr std::int64_t stage_values = 32 * 1024;
 
 void check_same_padding(const voice_graph& graph, const conv_source& source) {
   if (source.pad_left + source.pad_right != source.dilation * (source.extents[2] - 1))
@@ -119,6 +120,7 @@ std::vector<stack_conv> hifigan::residual_block(const voice_graph& graph, const 
 }
 
 void hifigan::add_stage(const voice_graph& graph, std::int64_t stage, std::int64_t blocks, float slope) {
+  stack_.begin_stage(stage_values);
   features upsampled;
   const auto channels = add_upsampling(graph, "dec.ups." + std::to_string(stage), activated_, upsampled);
   std::vector<std::vector<stack_conv>> chains;
@@ -160,26 +162,25 @@ hifigan::stream::stream(const hifigan& model, const std::vector<float>& bias)
 }
 
 void hifigan::stream::decode(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,
-                             const op_context& context, const tensor_observer* observer) {
+                             const op_context& context) {
   const conv_stack::stream::session session(layers_, context.scratch);
   for (std::int64_t done = 0; done < count || last; done += frames_at_once) {
     const auto piece = std::min(frames_at_once, count - done);
     const bool ends = last && done + piece == count;
     decode_piece(frames + done * model_.frame_width(), piece, ends, samples, context);
-    if (observer != nullptr) show(*observer);
     if (ends) break;
   }
 }
 
-void hifigan::stream::show(const tensor_observer& observer) {
-  const auto& inner = model_.inner_;
-  shown_.resize(inner.size(), 0);
-  for (std::size_t i = 0; i < inner.size(); ++i) {
-    const auto& track = layers_.track(inner[i]);
-    const auto name = i == 0 ? std::string("conv_pre") : "up" + std::to_string(i - 1);
-    observer(name, tensor(track.row(shown_[i]), {track.end() - shown_[i], track.channels()}));
-    shown_[i] = track.end();
-  }
+void hifigan::stream::observe(tensor_observer observer) {
+  layers_.watch([this, observer = std::move(observer)](track_id id, std::int64_t first) {
+    const auto found = std::find(model_.inner_.begin(), model_.inner_.end(), id);
+    if (found == model_.inner_.end()) return;
+    const auto& track = layers_.track(id);
+    const auto index = found - model_.inner_.begin();
+    observer(index == 0 ? "conv_pre" : "up" + std::to_string(index - 1),
+             tensor(track.row(first), {track.end() - first, track.channels()}));
+  });
 }
 
 void hifigan::stream::decode_piece(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,

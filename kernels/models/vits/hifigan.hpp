@@ -68,21 +68,21 @@ public:
   stream(const hifigan& model, const std::vector<float>& bias);
 
   /// Takes the next `count` frames [count, frame_width]; `last` ends the sentence. Appends the samples that are certain
-  /// now, in all count * samples_per_frame of the sentence. An observer is shown the new rows of "conv_pre" (after its
-  /// leaky_relu) and "up0", "up1", ...
+  /// now, in all count * samples_per_frame of the sentence.
   void decode(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,
-              const op_context& context, const tensor_observer* observer = nullptr);
+              const op_context& context);
+  /// Shows `observer` the rows of "conv_pre" (after its leaky_relu) and "up0", "up1", ... as they are made. The stream
+  /// must stay where it is.
+  void observe(tensor_observer observer);
 
 private:
   void decode_piece(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,
                     const op_context& context);
-  void show(const tensor_observer& observer);
 
   const hifigan& model_;
   conv_stack::stream layers_;
   std::vector<const float*> biases_;
   std::int64_t samples_done_ = 0;
-  std::vector<std::int64_t> shown_; // rows of `inner_` that an observer has seen
 };
 
 } // namespace omni::vits

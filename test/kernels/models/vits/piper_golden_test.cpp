@@ -154,12 +154,12 @@ TEST_F(golden_piper, golden_inner_features_of_the_decoder) {
     SCOPED_TRACE(one.name());
     const auto frames = rows_of(one, "decoder_in");
     std::map<std::string, floats> seen;
-    const tensor_observer observer = [&](const std::string& name, const tensor& rows) {
+    hifigan::stream decoder(voice_->vocoder, no_bias_);
+    decoder.observe([&](const std::string& name, const tensor& rows) {
       seen[name].insert(seen[name].end(), rows.f32(), rows.f32() + rows.values());
-    };
+    });
     floats samples;
-    hifigan::stream(voice_->vocoder, no_bias_)
-        .decode(frames.data(), one.extents("decoder_in")[1], true, samples, context_, &observer);
+    decoder.decode(frames.data(), one.extents("decoder_in")[1], true, samples, context_);
     auto first = rows_of(one, "dec_conv_pre");
     for (auto& value : first) value = std::max(value, 0.1F * value); // only what the next layer reads is kept
     expect_within(seen.at("conv_pre"), first, 1e-3, "dec_conv_pre");
