@@ -20,7 +20,7 @@ using cpu::attention_tile;
 constexpr std::int64_t run_keys = 128; // keys whose softmax is taken at once
 constexpr std::int64_t sub_block = kv_layer::sub_block;
 constexpr std::int64_t run_blocks = run_keys / sub_block;
-constexpr int most_rows = most_tile_rows;
+constexpr int most_rows = parts == 1 ? 12 : 4;
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
 /// What a tile knows while it walks over its keys.
@@ -32,13 +32,13 @@ struct tile_state {
   const attention_tile& tile;
   std::int64_t head_dim;
   std::int64_t value_dim;
-  std::int64_t last[R];                                 // last key that a row sees
-  std::int64_t first[R];                                // first one
-  float largest[R];                                     // of the scores so far
-  float total[R];                                       // of e^(score - largest)
-  alignas(64) float query[kv_layer::most_head_dim * R]; // [head_dim][R], scaled
-  alignas(64) float scores[R][run_keys];                // of one run; then e^(score - largest of the run)
-  alignas(64) float out[R][kv_layer::most_head_dim];    // sum of weights times values so far
+  std::int64_t last[R];                                // last key that a row sees
+  std::int64_t first[R];                               // first one
+  float largest[R];                                    // of the scores so far
+  float total[R];                                      // of e^(score - largest)
+  alignas(64) float query[R][kv_layer::most_head_dim]; // scaled
+  alignas(64) float scores[R][run_keys];               // of one run; then e^(score - largest of the run)
+  alignas(64) float out[R][kv_layer::most_head_dim];   // sum of weights times values so far
   alignas(64) float run_out[R][kv_layer::most_head_dim];
   const T* blocks[run_blocks]; // sub-blocks of one run: keys, then values
 };
@@ -56,8 +56,7 @@ HWY_INLINE void start(tile_state<T, R>& s) {
     s.largest[m] = minus_infinity;
     s.total[m] = 0.0F;
     const float* const q = a.query.f32() + ((s.tile.sequence->first_row + query) * heads + head) * s.head_dim;
-    for (std::int64_t d = 0; d < s.head_dim; ++d) s.query[d * R + m] = q[d] * a.scale;
-    std::fill_n(s.out[m], s.value_dim, 0.0F);
+    for (std::int64_t d = 0; d < s.head_dim; ++d) s.query[m][d] = q[d] * a.scale;
   }
 }
 
@@ -80,12 +79,11 @@ HWY_INLINE void score_blocks(tile_state<T, R>& s, std::int64_t b) {
   f32x16 score[R][Blocks];
   for (int m = 0; m < R; ++m)
     for (int i = 0; i < Blocks; ++i) score[m][i] = splat(0.0F);
-  const float* q = s.query;
-  for (std::int64_t d = 0; d < s.head_dim; ++d, q += R) {
+  for (std::int64_t d = 0; d < s.head_dim; ++d) {
     f32x16 key[Blocks];
     for (int i = 0; i < Blocks; ++i) key[i] = load16(s.blocks[b + i] + d * sub_block);
     for (int m = 0; m < R; ++m)
-      for (int i = 0; i < Blocks; ++i) score[m][i] = fma(key[i], splat(q[m]), score[m][i]);
+      for (int i = 0; i < Blocks; ++i) score[m][i] = fma(key[i], splat(s.query[m][d]), score[m][i]);
   }
   for (int m = 0; m < R; ++m)
     for (int i = 0; i < Blocks; ++i) store16(score[m][i], s.scores[m] + (b + i) * sub_block);
@@ -139,6 +137,12 @@ HWY_INLINE void sum_values(tile_state<T, R>& s, std::int64_t begin, std::int64_t
 template <class T, int R>
 HWY_INLINE void merge(tile_state<T, R>& s, std::int64_t m, const run_softmax& run) {
   if (run.largest == minus_infinity) return; // the row sees no key of this run
+  if (s.largest[m] == minus_infinity) {      // its first keys: the factors below would be 0 and 1
+    s.largest[m] = run.largest;
+    s.total[m] = run.total;
+    std::copy_n(s.run_out[m], s.value_dim, s.out[m]);
+    return;
+  }
   const float largest = std::max(s.largest[m], run.largest);
   float factors[lanes16] = {s.largest[m] - largest, run.largest - largest};
   store16(exp(load16(factors)), factors);
@@ -152,7 +156,7 @@ HWY_INLINE void merge(tile_state<T, R>& s, std::int64_t m, const run_softmax& ru
 template <class T, int R>
 HWY_INLINE void add_run(tile_state<T, R>& s, std::int64_t run) {
   // As many accumulators as the target's registers hold.
-  constexpr int blocks_at_once = parts == 1 ? (R <= 3 ? 4 : 1) : (R <= 2 ? 2 : 1);
+  constexpr int blocks_at_once = parts == 1 ? (R <= 4 ? 4 : R <= 8 ? 2 : 1) : (R <= 2 ? 2 : 1);
   constexpr int vectors_at_once = parts == 1 ? (R <= 4 ? 4 : R <= 6 ? 3 : 2) : (R <= 2 ? 2 : 1);
   const std::int64_t start_key = run * run_keys;
   const std::int64_t end_key = std::min(start_key + run_keys, s.last[R - 1] + 1) - start_key; // within the run
@@ -199,7 +203,10 @@ void attend_any(const attention_tile& tile) {
   case 4:
     return attend_rows<T, 4>(tile);
   default:
-    if constexpr (most_rows > 4) return tile.rows <= 6 ? attend_rows<T, 6>(tile) : attend_rows<T, 8>(tile);
+    if constexpr (most_rows > 4) {
+      if (tile.rows <= 6) return attend_rows<T, 6>(tile);
+      return tile.rows <= 8 ? attend_rows<T, 8>(tile) : attend_rows<T, 12>(tile);
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/simd-inl.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <hwy/cache_control.h>
@@ -25,22 +26,36 @@ HWY_INLINE f32x16 to_f32(const i32x16& a) {
   return r;
 }
 
-/// Rounds 16 values of [-127, 127] to the nearest byte, ties to even, and returns their sum.
-HWY_INLINE std::int32_t to_bytes(const f32x16& x, std::int8_t* HWY_RESTRICT out) {
+/// Rounds 16 values x * factor of [-127, 127] to the nearest byte, ties to even, and returns their sum.
+HWY_INLINE std::int32_t to_bytes(const f32x16& x, const f32x16& factor, std::int8_t* HWY_RESTRICT out) {
+#if HWY_TARGET == HWY_SCALAR
+  float lane[lanes16];
+  store16(x * factor, lane);
+  std::int32_t total = 0;
+  for (int i = 0; i < lanes16; ++i) total += out[i] = static_cast<std::int8_t>(std::nearbyint(lane[i]));
+  return total;
+#else
   const hn::Rebind<std::int8_t, tag_i32> d8;
-  auto total = hn::Zero(tag_i32());
+  // Added to 1.5 * 2^23, the rounded value stands in the lowest bits. (Highway 1.0 has a TruncateTo that would take the
+  // lowest byte right away, but for AVX3_DL it takes others.)
+  const auto shifter = hn::Set(tag_f32(), 12582912.0F);
   OMNI_EACH_PART {
-    const auto whole = hn::NearestInt(x.part[i_]);
-    total = hn::Add(total, whole);
+    const auto shifted = hn::MulAdd(x.part[i_], factor.part[i_], shifter);
+    const auto whole = hn::Sub(hn::BitCast(tag_i32(), shifted), hn::BitCast(tag_i32(), shifter));
     hn::StoreU(hn::DemoteTo(d8, whole), d8, out + i_ * part_lanes);
   }
-  return hn::GetLane(hn::SumOfLanes(tag_i32(), total));
+  const hn::FixedTag<std::uint8_t, lanes16> all;
+  const auto biased = hn::Xor(hn::LoadU(all, reinterpret_cast<const std::uint8_t*>(out)), hn::Set(all, 0x80));
+  const auto halves = hn::SumsOf8(biased);
+  const hn::FixedTag<std::uint64_t, 2> d64;
+  return static_cast<std::int32_t>(hn::GetLane(hn::SumOfLanes(d64, halves))) - 128 * lanes16;
+#endif
 }
 
 /// Asks for the bytes some way ahead in a stream of which `Bytes` are used per call.
 template <int Bytes>
 HWY_INLINE void prefetch_ahead(const std::byte* p) {
-  constexpr int distance = 3072;
+  constexpr int distance = 6144;
   for (int i = 0; i < Bytes; i += 64) hwy::Prefetch(p + distance + i);
 }
 

@@ -64,7 +64,7 @@ void multiply(const linear_part& part, const job_piece& piece, float* out, std::
   const std::byte* const rows = x.data + tile_bytes(x, piece.row);
   const auto& format = part.weight->format;
   const auto kernel = x.quantised ? quantised_tile(format, piece.rows) : float_tile(format, piece.rows);
-  kernel({rows, part.weight, piece.first, piece.panels, out, stride});
+  kernel(rows, *part.weight, piece.first, piece.panels, out, stride);
 }
 
 void run_piece(const linear_job& job, const job_piece& piece) {

@@ -14,16 +14,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace omni::HWY_NAMESPACE {
 
-using cpu::tile_args;
-
 /// `Panels` panels at once: enough chains of additions to hide their latency, and one load of x for all of them.
 template <class T, int R, int Panels>
-HWY_INLINE void float_panels_at_once(const tile_args& a, std::int64_t panel) {
-  const auto& w = *a.weight;
+HWY_INLINE void float_panels_at_once(const float* x, const packed_weight& w, std::int64_t first_panel, float* out,
+                                     std::int64_t out_stride) {
   const T* weights[Panels];
   for (int p = 0; p < Panels; ++p)
-    weights[p] = reinterpret_cast<const T*>(w.data + (a.first_panel + panel + p) * w.panel_bytes());
-  const auto* x = reinterpret_cast<const float*>(a.x);
+    weights[p] = reinterpret_cast<const T*>(w.data + (first_panel + p) * w.panel_bytes());
   f32x16 sum[R][Panels];
   for (int m = 0; m < R; ++m)
     for (int p = 0; p < Panels; ++p) sum[m][p] = splat(0.0F);
@@ -39,15 +36,18 @@ HWY_INLINE void float_panels_at_once(const tile_args& a, std::int64_t panel) {
     }
   }
   for (int m = 0; m < R; ++m)
-    for (int p = 0; p < Panels; ++p) store16(sum[m][p], a.out + m * a.out_stride + 16 * (panel + p));
+    for (int p = 0; p < Panels; ++p) store16(sum[m][p], out + m * out_stride + 16 * p);
 }
 
 template <class T, int R>
-void float_panels(const tile_args& a) {
+void float_panels(const std::byte* tile, const packed_weight& w, std::int64_t first_panel, std::int64_t panels,
+                  float* out, std::int64_t out_stride) {
   constexpr int at_once = parts == 1 ? (R <= 2 ? 4 : 2) : parts == 2 && R <= 2 ? 2 : 1;
+  const auto* const x = reinterpret_cast<const float*>(tile);
   std::int64_t p = 0;
-  for (; p + at_once <= a.panels; p += at_once) float_panels_at_once<T, R, at_once>(a, p);
-  for (; p < a.panels; ++p) float_panels_at_once<T, R, 1>(a, p);
+  for (; p + at_once <= panels; p += at_once)
+    float_panels_at_once<T, R, at_once>(x, w, first_panel + p, out + 16 * p, out_stride);
+  for (; p < panels; ++p) float_panels_at_once<T, R, 1>(x, w, first_panel + p, out + 16 * p, out_stride);
 }
 
 template <class T, int R = most_tile_rows>

@@ -4,17 +4,11 @@
 
 namespace omni::cpu {
 
-/// One tile of rows against consecutive panels: out[row * out_stride + 16 * panel + lane], panels counted from
-/// `first_panel`, all 16 lanes written.
-struct tile_args {
-  const std::byte* x; // a tile of prepared rows
-  const packed_weight* weight;
-  std::int64_t first_panel;
-  std::int64_t panels;
-  float* out;
-  std::int64_t out_stride; // floats
-};
-using tile_function = void (*)(const tile_args&);
+/// One tile of prepared rows against `panels` panels of a weight from `first_panel` on:
+/// out[row * out_stride + 16 * (panel - first_panel) + lane], all 16 lanes written. Six arguments, so that all are
+/// passed in registers: loading what was stored just before would wait for the tile before to be done.
+using tile_function = void (*)(const std::byte* x, const packed_weight& weight, std::int64_t first_panel,
+                               std::int64_t panels, float* out, std::int64_t out_stride);
 
 /// Rows of one tile of prepared rows; the last tile has the rest. A tile of R rows is
 ///   quantised: per 32 columns [8 words][R][4 bytes] i8 and [4][R] f32: scale, scale * sum, the same of each half; then

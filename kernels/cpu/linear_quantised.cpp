@@ -15,8 +15,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace omni::HWY_NAMESPACE {
 
-using cpu::tile_args;
-
 template <bool FourBits, class Scale, bool HasMin, int Group>
 struct quantised_format {
   static constexpr bool four_bits = FourBits;
@@ -47,32 +45,32 @@ HWY_INLINE f32x16 panel_column(const packed_weight& w, const std::byte* panel, s
   return scale * (q - splat(static_cast<float>(w.format.zero_point)));
 }
 
-/// Adds the products of the rows' outliers to what the blocks gave.
+/// Adds the products of a row's outliers to what its blocks gave: 16 outputs at `out`.
 template <class F>
-HWY_NOINLINE void add_outliers(const tile_args& a, std::int64_t p, std::int64_t row, const cpu::outlier_list& list) {
-  const std::byte* const panel = a.weight->data + (a.first_panel + p) * a.weight->panel_bytes();
-  float* const out = a.out + row * a.out_stride + 16 * p;
+HWY_NOINLINE void add_outliers(const packed_weight& w, const std::byte* panel, const cpu::outlier_list& list,
+                               float* out) {
   f32x16 sum = load16(out);
   for (std::int64_t i = 0; i < list.count; ++i)
-    sum = fma(panel_column<F>(*a.weight, panel, list.entries()[i].column), splat(list.entries()[i].value), sum);
+    sum = fma(panel_column<F>(w, panel, list.entries()[i].column), splat(list.entries()[i].value), sum);
   store16(sum, out);
 }
 
 template <class F, int R>
-void quantised_panels(const tile_args& a) {
+void quantised_panels(const std::byte* tile, const packed_weight& w, std::int64_t first_panel, std::int64_t panels,
+                      float* out, std::int64_t out_stride) {
   using scale_type = typename F::scale_type;
   constexpr int groups = 32 / F::group; // per block
   constexpr int quant_block_bytes = F::four_bits ? 256 : 512;
   constexpr int scales_of_group = F::has_min ? 32 : 16;
-  const auto& w = *a.weight;
   const std::int64_t blocks = w.columns / 32, panel_bytes = w.panel_bytes(), quant_bytes = w.quant_bytes();
   const std::int64_t outlier_bytes = cpu::outlier_bytes(w.columns);
   // value = scale * (q - offset) + (min or scale * -zero_point) + scale * offset
   const f32x16 shift = splat(static_cast<float>(dot_offset<F::four_bits> - w.format.zero_point));
-  for (std::int64_t p = 0; p < a.panels; ++p) {
-    const std::byte* quants = w.data + (a.first_panel + p) * panel_bytes;
+  for (std::int64_t p = 0; p < panels; ++p) {
+    const std::byte* const panel = w.data + (first_panel + p) * panel_bytes;
+    const std::byte* quants = panel;
     const auto* scales = reinterpret_cast<const scale_type*>(quants + quant_bytes);
-    const std::byte* x = a.x;
+    const std::byte* x = tile;
     f32x16 sum[R];
     for (int m = 0; m < R; ++m) sum[m] = splat(0.0F);
     for (std::int64_t b = 0; b < blocks; ++b) {
@@ -94,10 +92,10 @@ void quantised_panels(const tile_args& a) {
       quants += quant_block_bytes;
       x += cpu::quantised_block_bytes * R;
     }
-    for (int m = 0; m < R; ++m) store16(sum[m], a.out + m * a.out_stride + 16 * p);
+    for (int m = 0; m < R; ++m) store16(sum[m], out + m * out_stride + 16 * p);
     for (int m = 0; m < R; ++m) {
       const auto& list = *reinterpret_cast<const cpu::outlier_list*>(x + m * outlier_bytes);
-      if (list.count > 0) add_outliers<F>(a, p, m, list);
+      if (list.count > 0) add_outliers<F>(w, panel, list, out + m * out_stride + 16 * p);
     }
   }
 }
@@ -144,9 +142,9 @@ HWY_INLINE quantised_block quantise_block(const float* x) {
     low = load16(rest), high = load16(rest + 16);
     largest = max_lane(max(abs(low), abs(high)));
   }
-  const float scale = largest / 127.0F;
+  const float scale = largest * (1.0F / 127.0F);
   const f32x16 inverse = splat(largest > 0.0F ? 127.0F / largest : 0.0F);
-  const std::int32_t first = to_bytes(low * inverse, r.bytes), second = to_bytes(high * inverse, r.bytes + 16);
+  const std::int32_t first = to_bytes(low, inverse, r.bytes), second = to_bytes(high, inverse, r.bytes + 16);
   r.factors[0] = scale;
   r.factors[1] = scale * static_cast<float>(first + second);
   r.factors[2] = scale * static_cast<float>(first);

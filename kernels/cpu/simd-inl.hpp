@@ -112,11 +112,9 @@ HWY_INLINE f32x16 abs(const f32x16& a) {
 }
 /// Sum of the lanes, in one fixed order.
 HWY_INLINE float sum(const f32x16& a) {
-  float lane[lanes16];
-  store16(a, lane);
-  for (int width = lanes16 / 2; width > 0; width /= 2)
-    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
-  return lane[0];
+  auto s = a.part[0];
+  for (int i = 1; i < parts; ++i) s = hn::Add(s, a.part[i]);
+  return hn::GetLane(hn::SumOfLanes(tag_f32(), s));
 }
 HWY_INLINE float max_lane(const f32x16& a) {
   auto m = a.part[0];
@@ -124,19 +122,19 @@ HWY_INLINE float max_lane(const f32x16& a) {
   return hn::GetLane(hn::MaxOfLanes(tag_f32(), m));
 }
 
-/// e^x to 2 units in the last place; 0 below -87.3, which includes minus infinity. For x > 88.3 it is infinity.
+/// e^x to 2 units in the last place; 0 below -87.3, which includes minus infinity; e^88 above 88.
 /// Cephes' reduction (x = n ln 2 + r) with a polynomial for e^r.
 HWY_INLINE f32x16 exp(const f32x16& x) {
   const tag_f32 d;
   const tag_i32 di;
   f32x16 r;
   OMNI_EACH_PART {
-    const auto v = x.part[i_];
-    const auto low = hn::Set(d, -87.33654F);
-    const auto high = hn::Set(d, 88.72283F);
-    const auto clamped = hn::Min(hn::Max(v, low), high);
-    const auto n = hn::Round(hn::Mul(clamped, hn::Set(d, 1.44269504F)));
-    auto t = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), clamped);
+    const auto v = hn::Min(x.part[i_], hn::Set(d, 88.0F));
+    // Added to 1.5 * 2^23, n is rounded and stands in the lowest bits.
+    const auto shifter = hn::Set(d, 12582912.0F);
+    const auto shifted = hn::MulAdd(v, hn::Set(d, 1.44269504F), shifter);
+    const auto n = hn::Sub(shifted, shifter);
+    auto t = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), v);
     t = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), t);
     auto p = hn::Set(d, 1.9875691500e-4F);
     p = hn::MulAdd(p, t, hn::Set(d, 1.3981999507e-3F));
@@ -145,14 +143,10 @@ HWY_INLINE f32x16 exp(const f32x16& x) {
     p = hn::MulAdd(p, t, hn::Set(d, 1.6666665459e-1F));
     p = hn::MulAdd(p, t, hn::Set(d, 5.0000001201e-1F));
     p = hn::Add(hn::MulAdd(p, hn::Mul(t, t), t), hn::Set(d, 1.0F));
-    // 2^n in two factors, since n = 128 has no float of its own.
-    const auto whole = hn::ConvertTo(di, n);
-    const auto half = hn::ShiftRight<1>(whole);
-    const auto bias = hn::Set(di, 127);
-    const auto first = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
-    const auto second = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(whole, half), bias)));
-    const auto value = hn::Mul(hn::Mul(p, first), second);
-    r.part[i_] = hn::IfThenElseZero(hn::Ge(v, low), value);
+    // Times 2^n: n is added to the exponent.
+    const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
+    const auto value = hn::BitCast(d, hn::Add(hn::BitCast(di, p), exponent));
+    r.part[i_] = hn::IfThenElseZero(hn::Ge(v, hn::Set(d, -87.33654F)), value);
   }
   return r;
 }

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::int64_t lanes = packed_weight::panel_rows;
 
-std::int64_t value_bytes(weight_layout layout) { return layout == weight_layout::f32 ? 4 : 2; }
-
 void pack_f32_panel(const tensor& values, std::int64_t first_row, std::int64_t rows, std::vector<float>& scratch,
                     std::byte* out) {
   const auto columns = values.columns();
@@ -87,17 +85,6 @@ std::size_t weight_arena::held_bytes() const {
   std::size_t sum = 0;
   for (const auto& piece : pieces_) sum += piece.size();
   return sum;
-}
-
-std::int64_t packed_weight::quant_bytes() const {
-  if (!format.quantised()) return columns * panel_rows * value_bytes(format.layout);
-  return columns / block * panel_rows * (format.layout == weight_layout::u4 ? 16 : 32);
-}
-
-std::int64_t packed_weight::panel_bytes() const {
-  if (!format.quantised()) return quant_bytes();
-  const std::int64_t per_group = panel_rows * info(format.scale_type).block_bytes * (format.has_min ? 2 : 1);
-  return quant_bytes() + columns / format.group * per_group;
 }
 
 packed_weight pack_weight(const tensor& values, bool as_f32, weight_arena& arena) {

@@ -38,8 +38,23 @@ struct packed_weight {
   [[nodiscard]] bool empty() const { return data == nullptr; }
   [[nodiscard]] std::int64_t panels() const { return (rows + panel_rows - 1) / panel_rows; }
   /// Bytes of the quants of one panel, before its scales.
-  [[nodiscard]] std::int64_t quant_bytes() const;
-  [[nodiscard]] std::int64_t panel_bytes() const;
+  [[nodiscard]] std::int64_t quant_bytes() const {
+    switch (format.layout) {
+    case weight_layout::f32:
+      return columns * panel_rows * 4;
+    case weight_layout::u4:
+      return columns * panel_rows / 2;
+    case weight_layout::u8:
+      return columns * panel_rows;
+    default:
+      return columns * panel_rows * 2;
+    }
+  }
+  [[nodiscard]] std::int64_t panel_bytes() const {
+    if (!format.quantised()) return quant_bytes();
+    const std::int64_t per_group = panel_rows * info(format.scale_type).block_bytes * (format.has_min ? 2 : 1);
+    return quant_bytes() + columns / format.group * per_group;
+  }
   [[nodiscard]] std::int64_t bytes() const { return panels() * panel_bytes(); }
 };
 
