@@ -1,6 +1,7 @@
 #include "actors/engine.hpp"
 
 #include "actors/config_check.hpp"
+#include "actors/mix.hpp"
 #include "actors/orchestrator.hpp"
 #include "actors/process_texts.hpp"
 #include "actors/request_check.hpp"
@@ -189,7 +190,7 @@ expected<request_id> engine::submit(request what, std::shared_ptr<sink> to) {
   if (auto good = check_request(what, impl_->graph, reads ? &impl_->infos[0] : nullptr); !good)
     return tl::unexpected(good.error());
   const request_id id{++impl_->last_id};
-  if (!what.sampling.seed) what.sampling.seed = impl_->config.seed + id.value;
+  if (!what.sampling.seed) what.sampling.seed = mix64(impl_->config.seed ^ mix64(id.value));
   auto answers = impl_->system.spawn(sink_behavior, std::move(to), awaited_answers(what));
   const auto arrival = impl_->system.clock().now().time_since_epoch();
   caf::anon_send(impl_->orchestrator,

@@ -53,7 +53,7 @@ auto inspect(Inspector& f, stage_result& x) {
 template <class Inspector>
 auto inspect(Inspector& f, runner_info& x) {
   return fields(f, x.block_size, x.blocks, x.block_bytes, x.max_model_len, x.vocab_size, x.eos_ids, x.sample_rate,
-                x.rows_per_second);
+                x.rows_per_second, x.sequences_per_step);
 }
 template <class Inspector>
 auto inspect(Inspector& f, replica_status& x) {

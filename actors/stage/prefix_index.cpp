@@ -1,5 +1,6 @@
 #include "actors/stage/prefix_index.hpp"
 
+#include "actors/mix.hpp"
 #include "kernels/core/check.hpp"
 
 #include <algorithm>
@@ -7,17 +8,9 @@
 namespace omni {
 namespace {
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  // The finaliser of splitmix64 over a running sum: cheap, and every input bit reaches every output bit.
-  hash += value + 0x9e3779b97f4a7c15ULL;
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebULL;
-  return hash ^ (hash >> 31);
-}
-
 std::uint64_t hash_of(prefix_id parent, std::span<const std::int32_t> tokens) {
-  std::uint64_t hash = mix(0, parent);
-  for (const auto token : tokens) hash = mix(hash, std::uint32_t(token));
+  std::uint64_t hash = mix64(parent);
+  for (const auto token : tokens) hash = mix64(hash ^ std::uint32_t(token));
   return hash;
 }
 

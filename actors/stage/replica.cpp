@@ -5,6 +5,8 @@
 #include "kernels/core/error.hpp"
 #include "messages/type_ids.hpp"
 
+#include <algorithm>
+
 namespace omni {
 namespace {
 
@@ -101,8 +103,8 @@ void stage_replica::make_scheduler() {
                                                           config.enable_prefix_caching, info.eos_ids},
                                                 options_.model->tokenizer());
   } else {
-    scheduler_ =
-        std::make_unique<stream_scheduler>(stream_limits{config.max_num_seqs, info.rows_per_second, info.sample_rate});
+    scheduler_ = std::make_unique<stream_scheduler>(
+        stream_limits{std::min(config.max_num_seqs, info.sequences_per_step), info.rows_per_second, info.sample_rate});
   }
 }
 

@@ -16,14 +16,14 @@ namespace omni {
 
 /// What a stage with a stream runner makes, and how many of its sequences one step may hold.
 struct stream_limits {
-  std::int32_t max_num_seqs = 16;
+  std::int32_t max_num_seqs = 1;
   double rows_per_second = 0;   // of the rows that it hands on
   std::int32_t sample_rate = 0; // Hz, of the samples that it makes
 };
 
 /// Schedules a stage whose runner turns input pieces into output pieces (talker, vocoder), by playback deadline: first
-/// who needs sound soonest. A step cannot be interrupted, so it holds the most urgent sequence and, up to the limit,
-/// only those others that are due soon too; a newcomer waits for no work that could wait itself.
+/// who needs sound soonest. A step cannot be interrupted, so it holds the most urgent sequence and, if the runner gains
+/// from that, only those others that are due soon too; a newcomer waits for no work that could wait itself.
 class stream_scheduler final : public scheduler {
 public:
   explicit stream_scheduler(stream_limits limits) : limits_(limits) {}

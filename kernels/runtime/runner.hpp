@@ -18,8 +18,9 @@ struct runner_info {
   std::int32_t vocab_size = 0;
   std::vector<std::int32_t> eos_ids; // any of them ends a sequence unless ignore_eos
   // Stages that make sound.
-  std::int32_t sample_rate = 0;   // Hz
-  double rows_per_second = 0;     // of the rows it hands on (vocoder frames), 0 if not sound
+  std::int32_t sample_rate = 0;        // Hz
+  double rows_per_second = 0;          // of the rows it hands on (vocoder frames), 0 if not sound
+  std::int32_t sequences_per_step = 1; // stream stages: more than these do not gain from being in one step
 };
 
 /// Computes steps of one stage replica: owns its KV cache or stream states and its scratch memory, shares the weights.
