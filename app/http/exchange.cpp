@@ -8,7 +8,9 @@ exchange::exchange(std::unique_ptr<channel> to_connection, std::size_t stream_by
     : to_connection_(std::move(to_connection)), stream_bytes_(stream_bytes), when_dropped_(std::move(when_dropped)) {}
 
 std::shared_ptr<responder> exchange::open_handle() {
-  std::shared_ptr<responder> handle(this, [self = shared_from_this()](responder*) { self->dropped(); });
+  // The deleter lives as long as `handle_`, so it must let go of the exchange when it is called.
+  std::shared_ptr<responder> handle(
+      this, [self = shared_from_this()](responder*) mutable { std::exchange(self, nullptr)->dropped(); });
   handle_ = handle;
   return handle;
 }
