@@ -18,7 +18,6 @@ void stream_scheduler::open(stage_task task, time_us now, emissions& out) {
   OMNI_CHECK(fresh, "a request is opened once");
   auto& one = *at->second;
   one.slot = slots_.take();
-  one.timing.queued(in_seconds(now));
   sequence_params params;
   params.sampling = one.task.what.sampling;
   params.voice = one.task.what.voice;
@@ -33,7 +32,11 @@ void stream_scheduler::feed(request_id request, std::shared_ptr<const payload> i
   const auto at = streams_.find(request);
   if (at == streams_.end()) return;
   auto& one = *at->second;
-  if (!one.clock) one.clock.emplace(now, start_budget_us);
+  if (!one.clock) {
+    one.clock.emplace(now, start_budget_us);
+    one.began = now;
+    one.timing.queued(in_seconds(now));
+  }
   if (input) add_input(one, std::move(input));
   one.input_ended |= end;
 }
@@ -136,7 +139,7 @@ void stream_scheduler::finish(stream& one, finish_reason reason, const std::opti
                               emissions& out) {
   step_record(out.report, in_seconds(now)).finish(one.timing, one.facts, to_finished_as(reason), in_seconds(now));
   if (reason == finish_reason::stop) {
-    const double inside = in_seconds(now - one.opened);
+    const double inside = in_seconds(now - one.began);
     out.report.stage_gen_time.add(inside, out.report.bad);
     if (one.task.for_client) {
       count_sound(out.report.audio, one.frames, limits_.sample_rate, inside, out.report.bad);
@@ -167,7 +170,7 @@ void stream_scheduler::note_state(emissions& out) const {
   auto& state = out.report.scheduler.emplace();
   state.running =
       std::int32_t(std::ranges::count_if(streams_, [](const auto& entry) { return entry.second->clock.has_value(); }));
-  state.waiting = std::int32_t(streams_.size()) - state.running;
+  state.deferred = std::int32_t(streams_.size()) - state.running; // nothing has come for them yet
   out.has_facts = true;
 }
 

@@ -38,7 +38,7 @@ public:
 private:
   struct stream {
     stream(stage_task what, time_us now)
-        : task(std::move(what)), opened(now), timing(in_seconds(task.arrival), 0, std::nullopt) {}
+        : task(std::move(what)), began(now), timing(in_seconds(task.arrival), 0, std::nullopt) {}
 
     /// Has something to compute.
     [[nodiscard]] bool ready() const { return unfinished || !input.empty() || (input_ended && !told_end); }
@@ -50,7 +50,7 @@ private:
     bool told_end = false;               // the runner knows that nothing follows
     bool unfinished = false;             // the runner has not used up what it was given
     std::optional<playback_clock> clock; // runs from the first input on
-    time_us opened;
+    time_us began; // with the first input; before that it was opened
 
     request_timing timing;
     sample_group facts{1};

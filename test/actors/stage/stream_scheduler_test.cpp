@@ -192,6 +192,21 @@ TEST(stream_scheduler, counts_the_sound_it_made) {
   EXPECT_NEAR(run.facts.units, 0.08, 1e-9);
 }
 
+TEST(stream_scheduler, counts_its_own_time_from_the_first_input_on) {
+  auto run = code2wav();
+  run.open(sound_task(1));
+  run.open(sound_task(2));
+  run.now += 3'000'000; // the stages before it work
+  run.plans->feed({1}, rows(16), false, run.now);
+  run.step();
+  EXPECT_EQ(run.facts.scheduler->running, 1);
+  EXPECT_EQ(run.facts.scheduler->deferred, 1);
+  run.plans->feed({1}, nullptr, true, run.now);
+  run.run();
+  EXPECT_NEAR(run.facts.stage_gen_time.sum, 0.002, 1e-9);
+  EXPECT_NEAR(run.facts.finished.queued_time.sum, 0, 1e-9);
+}
+
 TEST(stream_scheduler, counts_a_request_without_sound_as_skipped) {
   auto run = code2wav();
   run.open(sound_task(1));
