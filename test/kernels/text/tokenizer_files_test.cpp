@@ -32,6 +32,13 @@ TEST(tokenizer_json, every_truncation_is_refused) {
     EXPECT_THROW(tokenizer::from_json(std::string_view(whole).substr(0, size), "t"), load_error) << size;
 }
 
+/// Of tokens, merges and added tokens one of each is enough.
+bool is_first_of_its_kind(const std::string& path) {
+  for (const char* many : {"/model/vocab/", "/model/merges/", "/added_tokens/"})
+    if (path.starts_with(many)) return path == "/model/vocab/hello" || path.starts_with(many + std::string("0"));
+  return true;
+}
+
 TEST(tokenizer_json, wrong_types_anywhere_are_refused_or_harmless) {
   const std::vector<json> wrong = {
       nullptr, true, -1, 1e300, "x", json::array(), json::object(), json::array({json::array()})};
@@ -39,7 +46,7 @@ TEST(tokenizer_json, wrong_types_anywhere_are_refused_or_harmless) {
   const json paths = good.flatten();
   for (const auto& path : paths.items())
     for (const json& value : wrong) {
-      if (path.key().find("/model/vocab/") == 0 && path.key().size() > 16) continue; // the same for each token
+      if (!is_first_of_its_kind(path.key())) continue;
       json bad = good;
       bad[json::json_pointer(path.key())] = value;
       try {
