@@ -41,21 +41,21 @@ void cpu_backend::conv(std::span<const conv_job> jobs, const op_context& context
     const auto& p = parts[j];
     // Panels outermost: a panel's weights stay in cache while it meets every row.
     const auto first = (i - p.first_tile) % p.row_tiles * p.rows;
-    compute_tile(jobs[j], {first, std::min(first + p.rows, jobs[j].a.rows), (i - p.first_tile) / p.row_tiles});
+    compute_tile(jobs.subspan(j, 1),
+                 {first, std::min(first + p.rows, jobs[j].a.rows), (i - p.first_tile) / p.row_tiles});
   });
 }
 
-void cpu_backend::conv_in_turn(std::span<const conv_job> jobs, const op_context& context) const {
-  if (jobs.empty()) return;
+void cpu_backend::conv_sum(std::span<const conv_job> summands, const op_context& context) const {
   std::int64_t inputs = 0;
-  for (const auto& job : jobs) inputs += job.w.in * job.w.taps;
-  const auto total = jobs.front().a.rows;
-  const auto columns = jobs.front().w.out;
+  for (const auto& job : summands) inputs += job.w.in * job.w.taps;
+  const auto total = summands.front().a.rows;
+  const auto columns = summands.front().w.out;
   const auto rows = rows_per_tile(total, inputs, columns, context.lane.threads());
   const auto row_tiles = (total + rows - 1) / rows;
   context.lane.parallel(conv_panels_of(columns) * row_tiles, [&](std::int64_t i) {
     const auto first = i % row_tiles * rows;
-    for (const auto& job : jobs) compute_tile(job, {first, std::min(first + rows, total), i / row_tiles});
+    compute_tile(summands, {first, std::min(first + rows, total), i / row_tiles});
   });
 }
 

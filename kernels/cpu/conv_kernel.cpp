@@ -6,6 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/conv_kernel.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -22,29 +23,31 @@ using lanes = hn::Vec<lane_tag>;
 constexpr int vectors = 2;
 constexpr int block_rows = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 12 : 6;
 
+/// What is left to do with a finished sum.
 struct epilogue {
-  const conv_args& a;
+  std::span<const conv_job> summands;
   std::int64_t row;
   std::int64_t column;
   std::int64_t columns_left; // valid columns from `column` on
 
   HWY_INLINE void operator()(lanes value, std::int64_t r, std::int64_t c) const {
     const lane_tag d;
+    const auto& a = summands.back().a;
     const auto width = static_cast<std::int64_t>(hn::Lanes(d));
     const auto left = columns_left - c * width;
     if (left <= 0) return;
     const auto at = (row + r) * a.out_stride + column + c * width;
     if (left >= width) {
-      if (a.residual != nullptr) value = hn::Add(value, hn::LoadU(d, a.residual + at));
-      if (a.addend != nullptr) value = hn::Add(value, hn::LoadU(d, a.addend + at));
+      for (const auto& job : summands)
+        if (job.a.residual != nullptr) value = hn::Add(value, hn::LoadU(d, job.a.residual + at));
       if (a.scale != 1.0F) value = hn::Mul(value, hn::Set(d, a.scale));
       if (a.out != nullptr) hn::StoreU(value, d, a.out + at);
       if (a.activated != nullptr) hn::StoreU(hn::Max(value, hn::Mul(value, hn::Set(d, a.slope))), d, a.activated + at);
       return;
     }
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(left));
-    if (a.residual != nullptr) value = hn::Add(value, hn::MaskedLoad(mask, d, a.residual + at));
-    if (a.addend != nullptr) value = hn::Add(value, hn::MaskedLoad(mask, d, a.addend + at));
+    for (const auto& job : summands)
+      if (job.a.residual != nullptr) value = hn::Add(value, hn::MaskedLoad(mask, d, job.a.residual + at));
     if (a.scale != 1.0F) value = hn::Mul(value, hn::Set(d, a.scale));
     if (a.out != nullptr) hn::BlendedStore(value, mask, d, a.out + at);
     if (a.activated != nullptr)
@@ -52,18 +55,12 @@ struct epilogue {
   }
 };
 
-/// `Rows` output rows, two vectors of columns from `column` on.
+/// Adds one convolution to `Rows` output rows, two vectors of columns from `column` on.
 template <int Rows>
-HWY_INLINE void block(const conv_panels& w, const conv_args& a, std::int64_t row, std::int64_t column) {
+HWY_INLINE void accumulate(const conv_job& job, std::int64_t row, std::int64_t column, lanes (&sum)[Rows][vectors]) {
+  const auto& [w, a] = job;
   const lane_tag d;
   const auto width = static_cast<std::int64_t>(hn::Lanes(d));
-  lanes sum[Rows][vectors];
-  HWY_UNROLL(2)
-  for (int c = 0; c < vectors; ++c) {
-    const auto start = w.bias != nullptr ? hn::LoadU(d, w.bias + column + c * width) : hn::Zero(d);
-    HWY_UNROLL(12)
-    for (int r = 0; r < Rows; ++r) sum[r][c] = start;
-  }
   // Taps of dilation 1 over dense rows are one long row.
   const bool merged = w.dilation == 1 && a.x_stride == w.in;
   const auto taps = merged ? 1 : w.taps;
@@ -71,10 +68,13 @@ HWY_INLINE void block(const conv_panels& w, const conv_args& a, std::int64_t row
   const float* HWY_RESTRICT weight = w.panels + column / conv_panel * conv_panel * w.in * w.taps + column % conv_panel;
   const float* HWY_RESTRICT x = a.x + row * a.x_stride;
   const auto stride = a.x_stride;
+  constexpr std::int64_t ahead = 16 * conv_panel; // of weights that come from a far cache the first time
   for (std::int64_t tap = 0; tap < taps; ++tap, x += w.dilation * stride) {
     for (std::int64_t i = 0; i < in; ++i, weight += conv_panel) {
       const auto w0 = hn::LoadU(d, weight);
       const auto w1 = hn::LoadU(d, weight + width);
+      hwy::Prefetch(weight + ahead);
+      hwy::Prefetch(weight + ahead + width);
       HWY_UNROLL(12)
       for (int r = 0; r < Rows; ++r) {
         const auto value = hn::Set(d, x[r * stride + i]);
@@ -83,7 +83,23 @@ HWY_INLINE void block(const conv_panels& w, const conv_args& a, std::int64_t row
       }
     }
   }
-  const epilogue finish{a, row, column, w.out - column};
+}
+
+template <int Rows>
+HWY_INLINE void block(std::span<const conv_job> summands, std::int64_t row, std::int64_t column) {
+  const lane_tag d;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+  lanes sum[Rows][vectors];
+  HWY_UNROLL(2)
+  for (int c = 0; c < vectors; ++c) {
+    auto start = hn::Zero(d);
+    for (const auto& job : summands)
+      if (job.w.bias != nullptr) start = hn::Add(start, hn::LoadU(d, job.w.bias + column + c * width));
+    HWY_UNROLL(12)
+    for (int r = 0; r < Rows; ++r) sum[r][c] = start;
+  }
+  for (const auto& job : summands) accumulate<Rows>(job, row, column, sum);
+  const epilogue finish{summands, row, column, summands.back().w.out - column};
   HWY_UNROLL(12)
   for (int r = 0; r < Rows; ++r) {
     finish(sum[r][0], r, 0);
@@ -91,23 +107,23 @@ HWY_INLINE void block(const conv_panels& w, const conv_args& a, std::int64_t row
   }
 }
 
+/// Computes whole blocks of rows from `row` on; returns the first row that is left.
 template <int Rows>
-HWY_INLINE std::int64_t blocks(const conv_panels& w, const conv_args& a, std::int64_t row, std::int64_t end,
+HWY_INLINE std::int64_t blocks(std::span<const conv_job> summands, std::int64_t row, std::int64_t end,
                                std::int64_t column) {
-  for (; end - row >= Rows; row += Rows) block<Rows>(w, a, row, column);
+  for (; end - row >= Rows; row += Rows) block<Rows>(summands, row, column);
   return row;
 }
 
-void compute_tile(const conv_job& job, const conv_tile& tile) {
-  const auto& [w, a] = job;
+void compute_tile(std::span<const conv_job> summands, const conv_tile& tile) {
   const auto step = vectors * static_cast<std::int64_t>(hn::Lanes(lane_tag()));
-  const auto end_column = std::min(tile.panel * conv_panel + conv_panel, w.out);
+  const auto end_column = std::min(tile.panel * conv_panel + conv_panel, summands.back().w.out);
   for (auto column = tile.panel * conv_panel; column < end_column; column += step) {
-    auto row = blocks<block_rows>(w, a, tile.first_row, tile.end_row, column);
-    if constexpr (block_rows > 8) row = blocks<8>(w, a, row, tile.end_row, column);
-    row = blocks<4>(w, a, row, tile.end_row, column);
-    row = blocks<2>(w, a, row, tile.end_row, column);
-    blocks<1>(w, a, row, tile.end_row, column);
+    auto row = blocks<block_rows>(summands, tile.first_row, tile.end_row, column);
+    if constexpr (block_rows > 8) row = blocks<8>(summands, row, tile.end_row, column);
+    row = blocks<4>(summands, row, tile.end_row, column);
+    row = blocks<2>(summands, row, tile.end_row, column);
+    blocks<1>(summands, row, tile.end_row, column);
   }
 }
 
@@ -122,7 +138,9 @@ namespace omni::cpu {
 HWY_EXPORT(compute_tile);
 HWY_EXPORT(conv_block_rows);
 
-void compute_tile(const conv_job& job, const conv_tile& tile) { HWY_DYNAMIC_DISPATCH(compute_tile)(job, tile); }
+void compute_tile(std::span<const conv_job> summands, const conv_tile& tile) {
+  HWY_DYNAMIC_DISPATCH(compute_tile)(summands, tile);
+}
 std::int64_t conv_block_rows() { return HWY_DYNAMIC_DISPATCH(conv_block_rows)(); }
 
 } // namespace omni::cpu

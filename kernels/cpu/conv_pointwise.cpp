@@ -122,29 +122,45 @@ void softmax_rows(float* values, std::int64_t rows, std::int64_t columns, std::i
   }
 }
 
+constexpr int mono_rows_at_once = 8; // outputs that share a weight load
+
+/// Dot products of the weights with the rows from `from[r]` on.
+HWY_INLINE void mono_dots(const conv_to_mono_weights& w, const float* const* from, float* HWY_RESTRICT dots) {
+  const lane_tag d;
+  const auto* weight = reinterpret_cast<const float*>(w.weight.data());
+  const auto count = w.in * w.taps;
+  lanes sum[mono_rows_at_once];
+  HWY_UNROLL(8)
+  for (int r = 0; r < mono_rows_at_once; ++r) sum[r] = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + width() <= count; i += width()) {
+    const auto v = hn::LoadU(d, weight + i);
+    HWY_UNROLL(8)
+    for (int r = 0; r < mono_rows_at_once; ++r) sum[r] = hn::MulAdd(hn::LoadU(d, from[r] + i), v, sum[r]);
+  }
+  if (i < count) {
+    const auto mask = hn::FirstN(d, static_cast<std::size_t>(count - i));
+    const auto v = hn::MaskedLoad(mask, d, weight + i);
+    HWY_UNROLL(8)
+    for (int r = 0; r < mono_rows_at_once; ++r) sum[r] = hn::MulAdd(hn::MaskedLoad(mask, d, from[r] + i), v, sum[r]);
+  }
+  HWY_UNROLL(8)
+  for (int r = 0; r < mono_rows_at_once; ++r) dots[r] = hn::GetLane(hn::SumOfLanes(d, sum[r])) + w.bias;
+}
+
 void mono_rows(const conv_to_mono_args& a, std::int64_t first, std::int64_t end) {
   const lane_tag d;
-  constexpr std::int64_t together = 8; // outputs that share a weight load
   const auto& w = *a.weights;
-  const auto* weight = reinterpret_cast<const float*>(w.weight.data());
-  for (auto row = first; row < end; row += together) {
-    lanes sum[together];
-    const auto rows = std::min(together, end - row);
+  for (auto row = first; row < end; row += mono_rows_at_once) {
+    const auto rows = std::min<std::int64_t>(mono_rows_at_once, end - row);
     // Short of eight rows the last one is computed again and dropped: one code path for each value.
-    const float* from[together];
-    for (std::int64_t r = 0; r < together; ++r) {
-      from[r] = a.x + (row + std::min(r, rows - 1)) * w.in;
-      sum[r] = hn::Zero(d);
-    }
-    for_columns(w.in * w.taps, [&](std::int64_t i, auto mask) {
-      const auto v = hn::MaskedLoad(mask, d, weight + i);
-      HWY_UNROLL(8)
-      for (std::int64_t r = 0; r < together; ++r) sum[r] = hn::MulAdd(hn::MaskedLoad(mask, d, from[r] + i), v, sum[r]);
-    });
-    HWY_ALIGN float totals[16];
-    for (std::int64_t r = 0; r < together; ++r) totals[r] = hn::GetLane(hn::SumOfLanes(d, sum[r])) + w.bias;
-    for (std::int64_t r = 0; r < together; r += width()) hn::Store(hn::Tanh(d, hn::Load(d, totals + r)), d, totals + r);
-    std::copy_n(totals, rows, a.out + row);
+    const float* from[mono_rows_at_once];
+    for (std::int64_t r = 0; r < mono_rows_at_once; ++r) from[r] = a.x + (row + std::min(r, rows - 1)) * w.in;
+    HWY_ALIGN float dots[16] = {};
+    mono_dots(w, from, dots);
+    for (std::int64_t r = 0; r < mono_rows_at_once; r += width())
+      hn::Store(hn::Tanh(d, hn::Load(d, dots + r)), d, dots + r);
+    std::copy_n(dots, rows, a.out + row);
   }
 }
 

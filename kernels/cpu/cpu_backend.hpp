@@ -11,13 +11,12 @@ public:
   linear_input prepare_linear(const prepare_linear_args& args, const op_context& context) const override;
   void linear(std::span<const linear_job> jobs, const op_context& context) const override;
   void rms_norm(const rms_norm_args& args, const op_context& context) const override;
-  void rope(const rope_args& args, const op_context& context) const override;
-  void write_kv(const write_kv_args& args, const op_context& context) const override;
+  void store_qkv(const store_qkv_args& args, const op_context& context) const override;
   void attention(const attention_args& args, const op_context& context) const override;
   void route(const route_args& args, const op_context& context) const override;
   void combine_experts(const combine_experts_args& args, const op_context& context) const override;
   void conv(std::span<const conv_job> jobs, const op_context& context) const override;
-  void conv_in_turn(std::span<const conv_job> jobs, const op_context& context) const override;
+  void conv_sum(std::span<const conv_job> summands, const op_context& context) const override;
   void conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context) const override;
   void conv_depthwise(const conv_depthwise_args& args, const op_context& context) const override;
   void layer_norm(const layer_norm_args& args, const op_context& context) const override;

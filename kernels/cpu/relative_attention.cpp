@@ -36,7 +36,9 @@ void product(const conv_panels& w, const float* x, std::int64_t x_stride, std::i
              std::int64_t out_stride) {
   conv_args a;
   a.x = x, a.x_stride = x_stride, a.rows = rows, a.out = out, a.out_stride = out_stride;
-  for (std::int64_t panel = 0; panel < conv_panels_of(w.out); ++panel) compute_tile({w, a}, {0, rows, panel});
+  const conv_job job{w, a};
+  for (std::int64_t panel = 0; panel < conv_panels_of(w.out); ++panel)
+    compute_tile(std::span(&job, 1), {0, rows, panel});
 }
 
 conv_panels panels_view(const float* panels, std::int64_t out, std::int64_t in) {

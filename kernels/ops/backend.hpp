@@ -8,7 +8,6 @@
 #include "kernels/ops/moe.hpp"
 #include "kernels/ops/norm.hpp"
 #include "kernels/ops/relative_attention.hpp"
-#include "kernels/ops/rope.hpp"
 
 #include <span>
 
@@ -27,8 +26,7 @@ public:
 
   // Around attention.
   virtual void rms_norm(const rms_norm_args&, const op_context&) const = 0;
-  virtual void rope(const rope_args&, const op_context&) const = 0;
-  virtual void write_kv(const write_kv_args&, const op_context&) const = 0;
+  virtual void store_qkv(const store_qkv_args&, const op_context&) const = 0;
   virtual void attention(const attention_args&, const op_context&) const = 0;
 
   // Mixture of experts.
@@ -37,7 +35,7 @@ public:
 
   // Speech: convolutions over time and what stands between them.
   virtual void conv(std::span<const conv_job>, const op_context&) const = 0;
-  virtual void conv_in_turn(std::span<const conv_job>, const op_context&) const = 0;
+  virtual void conv_sum(std::span<const conv_job>, const op_context&) const = 0;
   virtual void conv_to_mono_tanh(const conv_to_mono_args&, const op_context&) const = 0;
   virtual void conv_depthwise(const conv_depthwise_args&, const op_context&) const = 0;
   virtual void layer_norm(const layer_norm_args&, const op_context&) const = 0;

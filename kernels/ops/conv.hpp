@@ -23,7 +23,7 @@ struct conv_panels {
         in(w.in), out(w.out), taps(w.taps), dilation(w.dilation) {}
 };
 
-/// v[t] = (bias + sum over taps k and channels of weight * x[t + k * dilation] + residual[t] + addend[t]) * scale;
+/// v[t] = (bias + sum over taps k and channels of weight * x[t + k * dilation] + residual[t]) * scale;
 /// v goes to `out`, max(v, slope * v) to `activated`.
 /// Each value is summed in one fixed order (taps, then channels), so it depends neither on how time is cut into calls
 /// nor on the threads.
@@ -32,12 +32,11 @@ struct conv_args {
   std::int64_t x_stride = 0;       // values from row to row, >= in
   std::int64_t rows = 0;           // output rows
   const float* residual = nullptr; // [rows, out] or null; may be `out`
-  const float* addend = nullptr;   // [rows, out] or null; may be `out`
   float scale = 1.0F;
   float* out = nullptr;        // [rows, out] written, or null
   float* activated = nullptr;  // [rows, out] written, or null
   float slope = 0.0F;          // of leaky_relu, in [0, 1]; 0 is relu
-  std::int64_t out_stride = 0; // values from row to row of the four above, >= out
+  std::int64_t out_stride = 0; // values from row to row of the three above, >= out
 };
 
 struct conv_job {
@@ -49,9 +48,9 @@ struct conv_job {
 void conv(std::span<const conv_job> jobs, const op_context& context);
 inline void conv(const conv_job& job, const op_context& context) { conv(std::span(&job, 1), context); }
 
-/// Computes jobs over the same output rows and columns, each row in the order of the jobs: a later one may take the
-/// `out` of an earlier one as its `addend` or `residual`, but not as its `x`.
-void conv_in_turn(std::span<const conv_job> jobs, const op_context& context);
+/// Sums up convolutions over the same output rows and columns, at most 16: v[t] is the sum of all, residuals included.
+/// `scale`, `out`, `activated` and `slope` are those of the last one.
+void conv_sum(std::span<const conv_job> summands, const op_context& context);
 
 /// out[t] = tanh(bias + sum over taps k and channels of weight * x[t + k]).
 struct conv_to_mono_args {

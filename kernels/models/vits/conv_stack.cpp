@@ -56,10 +56,9 @@ void conv_stack::add(std::vector<stack_conv> convs) {
   steps_.push_back(std::move(s));
 }
 
-void conv_stack::add_sum(std::vector<stack_conv> convs, track_id sum, float scale) {
+void conv_stack::add_sum(std::vector<stack_conv> convs, float scale) {
   add(std::move(convs));
   steps_.back().what = step::kind::sum;
-  steps_.back().sum = sum;
   steps_.back().scale = scale;
 }
 
@@ -91,7 +90,8 @@ conv_stack::stream::session::~session() {
   for (auto& track : owner_.tracks_) track.detach();
 }
 
-void conv_stack::stream::run(std::span<const float* const> biases, const op_context& context) {
+void conv_stack::stream::run(std::span<const float* const> biases, const std::function<void()>& read,
+                             const op_context& context) {
   const auto& steps = plan_.steps_;
   for (std::size_t first = 0; first < steps.size();) {
     auto end = first;
@@ -99,6 +99,7 @@ void conv_stack::stream::run(std::span<const float* const> biases, const op_cont
     for (bool progress = true; progress;) {
       progress = false;
       for (auto i = first; i < end; ++i) progress |= run_step(steps[i], biases, context);
+      read();
       forget();
     }
     first = end;
@@ -187,20 +188,11 @@ bool conv_stack::stream::run_sum(const step& s, std::span<const float* const> bi
   for (std::size_t i = 1; i < s.convs.size(); ++i)
     common.end = std::min(common.end, ready(s.convs[i], s.first + i, s.values).end);
   if (!common.empty()) {
-    auto& sum = track(s.sum);
-    sum.reserve(common.end);
     std::vector<conv_job> jobs;
-    for (std::size_t i = 0; i < s.convs.size(); ++i) {
+    for (std::size_t i = 0; i < s.convs.size(); ++i)
       jobs.push_back(prepare(s.convs[i], common, biases.empty() ? nullptr : biases[s.first + i]));
-      auto& a = jobs.back().a;
-      if (i > 0) a.addend = sum.row(common.begin);
-      if (i + 1 < s.convs.size())
-        a.out = sum.row(common.begin);
-      else
-        a.scale = s.scale;
-    }
-    conv_in_turn(jobs, context);
-    sum.advance(common.end);
+    jobs.back().a.scale = s.scale;
+    conv_sum(jobs, context);
   }
   for (std::size_t i = 0; i < s.convs.size(); ++i) finish(s.convs[i], s.first + i, common);
   return !common.empty();

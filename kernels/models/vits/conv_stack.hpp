@@ -38,9 +38,8 @@ public:
   void begin_stage(std::int64_t values);
   /// Convolutions that do not depend on each other.
   void add(std::vector<stack_conv> convs);
-  /// Convolutions whose results are summed up and scaled. The first ones use `out` for the sum so far; the last one
-  /// stores as it says.
-  void add_sum(std::vector<stack_conv> convs, track_id sum, float scale);
+  /// Convolutions whose results are summed up and scaled; only the last one says where to.
+  void add_sum(std::vector<stack_conv> convs, float scale);
   /// out = tanh(left half of in) * sigmoid(right half of in).
   void add_gate(track_id in, track_id out);
   /// A reader outside of the stack looks at rows t - before .. t + after when it is at row t. One per track.
@@ -59,8 +58,7 @@ private:
     enum class kind : std::uint8_t { independent, sum, gate } what;
     std::vector<stack_conv> convs;
     std::size_t first = 0;        // index of the first of `convs` (or of the gate) among all
-    track_id sum = no_track;      // sum: where it is collected
-    float scale = 1.0F;           // sum: of the last
+    float scale = 1.0F;           // sum
     track_id gate_in = no_track;  // gate
     track_id gate_out = no_track; // gate
     std::size_t stage = 0;
@@ -103,9 +101,10 @@ public:
 
   [[nodiscard]] feature_track& track(track_id id) { return tracks_[static_cast<std::size_t>(id)]; }
 
-  /// Computes, in a session, all that the inputs written so far allow; `biases` replaces biases where not null (a
-  /// speaker's), by convolution in the order they were added.
-  void run(std::span<const float* const> biases, const op_context& context);
+  /// Computes, in a session, all that the inputs written so far allow. `biases` replaces biases where not null (a
+  /// speaker's), by convolution in the order they were added. `read` is called each time there may be new rows for a
+  /// reader outside, so that few need be held for it.
+  void run(std::span<const float* const> biases, const std::function<void()>& read, const op_context& context);
   /// Has `see` called with each track that gets new rows, and the time of the first of them. For tests.
   void watch(std::function<void(track_id, std::int64_t)> see) { watch_ = std::move(see); }
   /// The reader outside has moved on to row `time` of `id`.

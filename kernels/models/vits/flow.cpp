@@ -164,12 +164,16 @@ void latent_flow::stream::run(const float* frames, std::int64_t count, bool last
     if (last) in.close();
     offset += half;
   }
-  layers_.run(biases_, context);
+  layers_.run(
+      biases_, [&] { take_frames(out); }, context);
+}
 
+/// The frames of which both halves are there.
+void latent_flow::stream::take_frames(std::vector<float>& out) {
+  const auto half = model_.width_ / 2;
   const auto& low = layers_.track(model_.low_out_);
   const auto& high = layers_.track(model_.high_out_);
-  const auto end = std::min(low.end(), high.end());
-  for (; done_ < end; ++done_) {
+  for (const auto end = std::min(low.end(), high.end()); done_ < end; ++done_) {
     out.insert(out.end(), low.row(done_), low.row(done_) + half);
     out.insert(out.end(), high.row(done_), high.row(done_) + half);
   }

@@ -65,6 +65,8 @@ public:
   void run(const float* frames, std::int64_t count, bool last, std::vector<float>& out, const op_context& context);
 
 private:
+  void take_frames(std::vector<float>& out);
+
   const latent_flow& model_;
   conv_stack::stream layers_;
   std::vector<const float*> biases_;

@@ -140,7 +140,7 @@ void hifigan::add_stage(const voice_graph& graph, std::int64_t stage, std::int64
   activated_ = stack_.add_track(channels);
   summands.back().activated = activated_;
   summands.back().slope = slope;
-  stack_.add_sum(std::move(summands), stack_.add_track(channels), 1.0F / static_cast<float>(blocks));
+  stack_.add_sum(std::move(summands), 1.0F / static_cast<float>(blocks));
 }
 
 void hifigan::add_output(const voice_graph& graph) {
@@ -191,15 +191,20 @@ void hifigan::stream::decode_piece(const float* frames, std::int64_t count, bool
   std::copy_n(frames, count * in.channels(), in.row(in.end()));
   in.advance(in.end() + count);
   if (last) in.close();
-  layers_.run(biases_, context);
+  layers_.run(
+      biases_, [&] { take_samples(samples, context); }, context);
+}
 
+/// The output layer, over the features that are there.
+void hifigan::stream::take_samples(std::vector<float>& samples, const op_context& context) {
+  const auto& output = model_.output_;
   const auto& features = layers_.track(model_.activated_);
-  const auto after = model_.output_.taps - 1 - model_.output_before_;
+  const auto after = output.taps - 1 - model_.output_before_;
   const auto end = features.closed() ? features.end() : features.end() - after;
   if (end <= samples_done_) return;
   const auto first = samples.size();
   samples.resize(first + static_cast<std::size_t>(end - samples_done_));
-  conv_to_mono_tanh({.weights = &model_.output_,
+  conv_to_mono_tanh({.weights = &output,
                      .x = features.row(samples_done_ - model_.output_before_),
                      .rows = end - samples_done_,
                      .out = samples.data() + first},

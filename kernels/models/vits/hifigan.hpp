@@ -78,6 +78,7 @@ public:
 private:
   void decode_piece(const float* frames, std::int64_t count, bool last, std::vector<float>& samples,
                     const op_context& context);
+  void take_samples(std::vector<float>& samples, const op_context& context);
 
   const hifigan& model_;
   conv_stack::stream layers_;

@@ -33,14 +33,13 @@ const conv_case cases[] = {{1, 1, 1, 1, 1},    {5, 3, 2, 3, 1},     {12, 16, 32,
 
 struct filled_case {
   conv_case c;
-  floats x, weight, bias, residual, addend;
+  floats x, weight, bias, residual;
   conv_weights packed;
   explicit filled_case(const conv_case& shape_of_it) : c(shape_of_it) {
     x = random_floats((c.rows + (c.taps - 1) * c.dilation) * c.in, 1);
     weight = random_floats(c.out * c.in * c.taps, 2);
     bias = random_floats(c.out, 3);
     residual = random_floats(c.rows * c.out, 4);
-    addend = random_floats(c.rows * c.out, 5);
     packed = pack_conv(weight, bias, {c.out, c.in, c.taps}, c.dilation);
   }
   [[nodiscard]] conv_job job(float* out) const {
@@ -88,13 +87,12 @@ TEST(conv, adds_scales_and_activates) {
     floats activated(out.size());
     auto job = one.job(out.data());
     job.a.residual = one.residual.data();
-    job.a.addend = one.addend.data();
     job.a.scale = 0.25F;
     job.a.activated = activated.data();
     job.a.slope = 0.1F;
     conv(job, on.context);
     auto want = one.reference();
-    for (std::size_t i = 0; i < want.size(); ++i) want[i] = (want[i] + one.residual[i] + one.addend[i]) * 0.25F;
+    for (std::size_t i = 0; i < want.size(); ++i) want[i] = (want[i] + one.residual[i]) * 0.25F;
     expect_close(out, want);
     for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(activated[i], out[i] > 0 ? out[i] : out[i] * 0.1F);
   }
@@ -133,20 +131,25 @@ TEST(conv, computes_several_jobs_at_once) {
   expect_close(out_b, b.reference());
 }
 
-TEST(conv, in_turn_hands_the_sum_on) {
+TEST(conv, sums_up_several_with_their_residuals) {
   device on(2);
-  const filled_case a({77, 16, 40, 3, 1});
-  const filled_case b({77, 16, 40, 7, 2});
-  floats sum(a.residual.size());
-  floats out(sum.size());
-  conv_job jobs[] = {a.job(sum.data()), b.job(out.data())};
-  jobs[1].a.addend = sum.data();
-  jobs[1].a.scale = 0.5F;
-  conv_in_turn(jobs, on.context);
-  auto want = a.reference();
-  const auto second = b.reference();
-  for (std::size_t i = 0; i < want.size(); ++i) want[i] = (want[i] + second[i]) * 0.5F;
-  expect_close(out, want);
+  for (const std::int64_t out : {1, 32, 40}) {
+    const filled_case a({77, 16, out, 3, 1});
+    const filled_case b({77, 16, out, 7, 2});
+    const filled_case c({77, 5, out, 1, 1});
+    floats got(a.residual.size());
+    conv_job jobs[] = {a.job(nullptr), b.job(nullptr), c.job(got.data())};
+    jobs[0].a.residual = a.residual.data();
+    jobs[1].a.residual = b.residual.data();
+    jobs[2].a.scale = 0.5F;
+    conv_sum(jobs, on.context);
+    auto want = a.reference();
+    const auto second = b.reference();
+    const auto third = c.reference();
+    for (std::size_t i = 0; i < want.size(); ++i)
+      want[i] = (want[i] + second[i] + third[i] + a.residual[i] + b.residual[i]) * 0.5F;
+    expect_close(got, want);
+  }
 }
 
 TEST(conv, transposed_writes_a_row_for_each_phase) {
