@@ -14,18 +14,18 @@ namespace omni {
 /// One stage of a pipeline. Field names are the deploy YAML's keys (docs/deploy-yaml.md).
 struct stage_config {
   stage_id id;
-  std::string model_stage;             // what it runs: "thinker", "talker", "code2wav"
-  std::string model;                   // checkpoint: .gguf file, Hugging Face directory, Piper .onnx
+  std::string model_stage;                   // what it runs: "thinker", "talker", "code2wav"
+  std::string model;                         // checkpoint: .gguf file, Hugging Face directory, Piper .onnx
   std::optional<modality> final_output_type; // set: its output goes to the client too
-  std::int32_t num_replicas = 1;       // local replicas at start; more memory for state, none for weights
-  std::string dtype = "auto";          // "auto" or "float32"
-  std::int32_t max_num_seqs = 16;      // sequences in one step
+  std::int32_t num_replicas = 1;             // local replicas at start; more memory for state, none for weights
+  std::string dtype = "auto";                // "auto" or "float32"
+  std::int32_t max_num_seqs = 16;            // sequences in one step
   std::int32_t max_num_batched_tokens = 512; // token budget of one step
-  std::int32_t max_model_len = 0;      // 0: the checkpoint's own
-  std::int32_t block_size = 16;        // tokens per KV block
-  std::int64_t kv_cache_memory_bytes = 0; // per replica; 0: see runner_options
+  std::int32_t max_model_len = 0;            // 0: the checkpoint's own
+  std::int32_t block_size = 16;              // tokens per KV block
+  std::int64_t kv_cache_memory_bytes = 0;    // per replica; 0: see runner_options
   bool enable_prefix_caching = true;
-  std::int32_t max_threads = 0;        // core budget of one replica; 0: all
+  std::int32_t max_threads = 0; // core budget of one replica; 0: all
   sampling_params default_sampling_params;
 };
 
@@ -43,11 +43,11 @@ struct engine_config {
   std::int32_t max_num_requests = 256; // admitted at once, running or waiting; one more is refused with `overloaded`
   double dispatch_timeout_s = 10.0;    // how long a request waits for a stage that has no replica; then `no_replica`
   routing_policy routing = routing_policy::least_queue_length;
-  std::uint64_t seed = 0;              // of requests that bring none, and of random routing
-  std::string served_model_name;       // label of all statistics; empty: the first stage's `model`
-  bool metrics_engine_labels = false;  // label series by `engine`, as plain vLLM, not by `stage` and `replica`
-  bool log_stats = true;               // false: no statistics are kept at all
-  double log_stats_interval_s = 10.0;  // console lines
+  std::uint64_t seed = 0;             // of requests that bring none, and of random routing
+  std::string served_model_name;      // label of all statistics; empty: the first stage's `model`
+  bool metrics_engine_labels = false; // label series by `engine`, as plain vLLM, not by `stage` and `replica`
+  bool log_stats = true;              // false: no statistics are kept at all
+  double log_stats_interval_s = 10.0; // console lines
 };
 
 } // namespace omni

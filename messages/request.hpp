@@ -18,7 +18,7 @@ struct request {
   std::vector<std::int32_t> prompt; // token ids for the first text stage; empty for a speech request
   std::string text;                 // a speech request: what to say; it enters at the first voice stage
   sampling_params sampling;
-  std::int32_t n = 1;               // independent samples of the text; 1 if audio is wanted
+  std::int32_t n = 1; // independent samples of the text; 1 if audio is wanted
   bool want_text = true;
   bool want_audio = false;
   voice_params voice;

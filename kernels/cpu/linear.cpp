@@ -26,6 +26,11 @@ struct job_plan {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Rows of each tile but the last: as alike as can be, so that no thread gets much less than another.
+std::int64_t rows_of_tile(std::int64_t rows) {
+  return divide_up(rows, std::max<std::int64_t>(1, divide_up(rows, tile_rows())));
+}
+
 std::int64_t tile_bytes(const linear_input& x, std::int64_t rows) {
   return rows * (x.quantised ? quantised_row_bytes(x.columns) : x.columns * 4);
 }
@@ -35,7 +40,7 @@ job_plan plan(const linear_job& job, unsigned threads) {
   const auto& w = *job.product.weight;
   const bool gated = job.gate.weight != nullptr;
   job_plan p;
-  p.tile_rows = tile_rows();
+  p.tile_rows = rows_of_tile(x.rows);
   p.tiles = divide_up(x.rows, p.tile_rows);
   const std::int64_t panel_bytes = w.panel_bytes() + (gated ? job.gate.weight->panel_bytes() : 0);
   // Weights of a chunk stay in the first-level cache while they meet several tiles; a single tile streams them, and a
@@ -110,13 +115,18 @@ void copy_tile(const float* x, std::int64_t columns, std::int64_t rows, float* o
 
 linear_input cpu_backend::prepare_linear(const prepare_linear_args& args, const op_context& context) const {
   linear_input input{args.quantised, args.x.rows(), args.x.columns(), static_cast<const std::byte*>(args.x.data)};
-  if (!args.quantised && input.rows <= 1) return input; // one row is its own tile
-  auto* const data = static_cast<std::byte*>(context.scratch.take(dtype::i8, {tile_bytes(input, input.rows)}).data);
-  const std::int64_t most_rows = tile_rows();
-  const double cost_ns = static_cast<double>(most_rows * input.columns) * 0.3;
+  const bool in_place = !args.quantised && input.rows <= 1; // one row is its own tile
+  std::byte* const data =
+      in_place ? nullptr
+               : static_cast<std::byte*>(context.scratch.take(dtype::i8, {tile_bytes(input, input.rows)}).data);
+  const std::int64_t most_rows = rows_of_tile(input.rows);
+  const double cost_ns =
+      static_cast<double>(most_rows * input.columns) * (quantise_ns + (args.norm != nullptr ? norm_ns : 0.0));
   for_ranges(context, divide_up(input.rows, most_rows), cost_ns, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t tile = begin; tile < end; ++tile) {
       const std::int64_t row = tile * most_rows, rows = std::min(most_rows, input.rows - row);
+      if (args.norm != nullptr) rms_norm_rows(*args.norm, row, row + rows);
+      if (in_place) continue;
       const float* const from = args.x.f32() + row * input.columns;
       std::byte* const to = data + tile_bytes(input, row);
       if (args.quantised)
@@ -125,7 +135,7 @@ linear_input cpu_backend::prepare_linear(const prepare_linear_args& args, const 
         copy_tile(from, input.columns, rows, reinterpret_cast<float*>(to));
     }
   });
-  input.data = data;
+  if (!in_place) input.data = data;
   return input;
 }
 

@@ -1,4 +1,4 @@
-// Ops that work row by row: embeddings, norms, rope, experts' routing. Short steps run on the calling thread alone.
+// Ops that work row by row: embeddings, norms, experts' routing. Short steps run on the calling thread alone.
 #include "kernels/cpu/cpu_backend.hpp"
 #include "kernels/cpu/parallel.hpp"
 #include "kernels/cpu/vector_ops.hpp"
@@ -16,25 +16,9 @@ void cpu_backend::embed(const embed_args& args, const op_context& context) const
 }
 
 void cpu_backend::rms_norm(const rms_norm_args& args, const op_context& context) const {
-  const std::int64_t width = args.x.columns();
-  for_ranges(context, args.x.rows(), static_cast<double>(width) * 0.15, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r)
-      rms_norm_row(args.x.f32() + r * width, args.add.empty() ? nullptr : args.add.f32() + r * width, args.weight,
-                   args.epsilon, args.out.f32() + r * width, width);
-  });
-}
-
-void cpu_backend::rope(const rope_args& args, const op_context& context) const {
-  const std::int64_t heads = args.x[1], head_dim = args.x[2], half = args.cos.columns();
-  const double cost_ns = static_cast<double>(heads * head_dim) * (args.norm_weight != nullptr ? 0.4 : 0.2);
-  for_ranges(context, args.x[0], cost_ns, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r)
-      for (std::int64_t h = 0; h < heads; ++h) {
-        float* const head = args.x.f32() + (r * heads + h) * head_dim;
-        if (args.norm_weight != nullptr) rms_norm_row(head, nullptr, args.norm_weight, args.epsilon, head, head_dim);
-        rotate_head(head, args.cos.f32() + r * half, args.sin.f32() + r * half, half);
-      }
-  });
+  const double cost_ns = static_cast<double>(args.x.columns()) * norm_ns;
+  for_ranges(context, args.x.rows(), cost_ns,
+             [&](std::int64_t begin, std::int64_t end) { rms_norm_rows(args, begin, end); });
 }
 
 void cpu_backend::route(const route_args& args, const op_context& context) const {

@@ -135,6 +135,12 @@ void add_scaled(const float* x, float factor, float* out, std::int64_t count) {
 void rms_norm_row(float* x, const float* added, const float* weight, float epsilon, float* out, std::int64_t width) {
   HWY_DYNAMIC_DISPATCH(rms_norm)(x, added, weight, epsilon, out, width);
 }
+void rms_norm_rows(const rms_norm_args& args, std::int64_t begin, std::int64_t end) {
+  const std::int64_t width = args.x.columns();
+  for (std::int64_t r = begin; r < end; ++r)
+    rms_norm_row(args.x.f32() + r * width, args.add.empty() ? nullptr : args.add.f32() + r * width, args.weight,
+                 args.epsilon, args.out.f32() + r * width, width);
+}
 void rotate_head(float* x, const float* cos, const float* sin, std::int64_t half) {
   HWY_DYNAMIC_DISPATCH(rotate)(x, cos, sin, half);
 }

@@ -21,8 +21,8 @@ struct step_rows {
 };
 
 /// Self-attention of one layer: projections, rope, the rows' keys and values into `cache`, attention, out projection.
-/// x: [rows, hidden] f32, normed. out: [rows, hidden] f32, written.
-void attention_layer(const tensor& x, const tensor& out, const attention_config& config, float norm_epsilon,
+/// x: [rows, hidden], normed. out: [rows, hidden] f32, written.
+void attention_layer(linear_rows& x, const tensor& out, const attention_config& config, float norm_epsilon,
                      const attention_weights& weights, const kv_layer& cache, const step_rows& step,
                      const layer_observer& observe, const op_context& context);
 

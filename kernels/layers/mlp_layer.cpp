@@ -7,12 +7,14 @@
 namespace omni {
 namespace {
 
-void dense_mlp(const tensor& x, const tensor& out, std::int64_t width, const gated_mlp_weights& w,
-               const op_context& context) {
+void dense_mlp(linear_rows& x, const tensor& out, std::int64_t width, const gated_mlp_weights& w,
+               const layer_observer& observe, const op_context& context) {
   const workspace::scope scope(context.scratch);
-  const tensor inner = context.scratch.take(dtype::f32, {x.rows(), width});
-  linear_rows input(x, context), inner_rows(inner, context);
-  linear({input.times(w.up), input.times(w.gate), inner}, context);
+  const tensor inner = context.scratch.take(dtype::f32, {out.rows(), width});
+  const linear_job gated{x.times(w.up), x.times(w.gate), inner};
+  observe("mlp_norm", x.rows());
+  linear(gated, context);
+  linear_rows inner_rows(inner, context);
   linear({inner_rows.times(w.down), {}, out}, context);
 }
 
@@ -63,13 +65,14 @@ void chosen_experts(const tensor& gathered, const tensor& values, const expert_g
   }
 }
 
-void moe_mlp(const tensor& x, const tensor& out, const mlp_config& c, const mlp_weights& w,
+void moe_mlp(linear_rows& x, const tensor& out, const mlp_config& c, const mlp_weights& w,
              const layer_observer& observe, const op_context& context) {
   const workspace::scope scope(context.scratch);
-  const std::int64_t rows = x.rows(), hidden = x.columns();
+  const std::int64_t rows = out.rows(), hidden = out.columns();
   const tensor logits = context.scratch.take(dtype::f32, {rows, c.experts});
-  linear_rows input(x, context);
-  linear({input.times(w.router), {}, logits}, context);
+  const linear_job router{x.times(w.router), {}, logits};
+  observe("mlp_norm", x.rows());
+  linear(router, context);
   observe("router", logits);
   const tensor ids = context.scratch.take(dtype::i32, {rows, c.top});
   const tensor weights = context.scratch.take(dtype::f32, {rows, c.top});
@@ -81,7 +84,7 @@ void moe_mlp(const tensor& x, const tensor& out, const mlp_config& c, const mlp_
   const expert_groups groups = group_by_expert(ids, c.experts, slots);
   const tensor gathered = context.scratch.take(dtype::f32, {rows * c.top, hidden});
   for (std::size_t slot = 0; slot < groups.rows.size(); ++slot)
-    std::memcpy(gathered.f32() + static_cast<std::int64_t>(slot) * hidden, x.f32() + groups.rows[slot] * hidden,
+    std::memcpy(gathered.f32() + static_cast<std::int64_t>(slot) * hidden, x.rows().f32() + groups.rows[slot] * hidden,
                 static_cast<std::size_t>(hidden) * sizeof(float));
   const tensor values = context.scratch.take(dtype::f32, {rows * c.top, hidden});
   chosen_experts(gathered, values, groups, c.width, w.experts, context);
@@ -90,12 +93,12 @@ void moe_mlp(const tensor& x, const tensor& out, const mlp_config& c, const mlp_
 
 } // namespace
 
-void mlp_layer(const tensor& x, const tensor& out, const mlp_config& config, const mlp_weights& weights,
+void mlp_layer(linear_rows& x, const tensor& out, const mlp_config& config, const mlp_weights& weights,
                const layer_observer& observe, const op_context& context) {
   if (config.experts > 0)
     moe_mlp(x, out, config, weights, observe, context);
   else
-    dense_mlp(x, out, config.width, weights.dense, context);
+    dense_mlp(x, out, config.width, weights.dense, observe, context);
   observe("mlp_out", out);
 }
 

@@ -19,8 +19,8 @@ struct mlp_weights {
   std::vector<gated_mlp_weights> experts; // [experts]
 };
 
-/// The feed-forward part of one layer. x: [rows, hidden] f32, normed. out: [rows, hidden] f32, written.
-void mlp_layer(const tensor& x, const tensor& out, const mlp_config& config, const mlp_weights& weights,
+/// The feed-forward part of one layer. x: [rows, hidden], normed. out: [rows, hidden] f32, written.
+void mlp_layer(linear_rows& x, const tensor& out, const mlp_config& config, const mlp_weights& weights,
                const layer_observer& observe, const op_context& context);
 
 } // namespace omni

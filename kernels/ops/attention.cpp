@@ -22,11 +22,15 @@ void check(const kv_layer& cache, std::span<const sequence_rows> sequences, std:
 
 } // namespace
 
-void write_kv(const write_kv_args& args, const op_context& context) {
+void store_qkv(const store_qkv_args& args, const op_context& context) {
   OMNI_CHECK(args.key.extents == args.value.extents && args.key.extents.rank() == 3, "a key and a value for each row");
+  OMNI_CHECK(args.query.extents.rank() == 3 && args.query[0] == args.key[0] && args.query[2] == args.key[2],
+             "a query for each row");
   OMNI_CHECK(args.key[1] == args.cache.kv_heads && args.key[2] == args.cache.head_dim, "heads are as in the cache");
+  OMNI_CHECK(args.cos.extents == args.sin.extents && args.cos[0] == args.key[0], "a row of angles for each row");
+  OMNI_CHECK(2 * args.cos.columns() <= args.key[2], "no more dims turn than a head has");
   check(args.cache, args.sequences, args.key[0]);
-  context.device.write_kv(args, context);
+  context.device.store_qkv(args, context);
 }
 
 void attention(const attention_args& args, const op_context& context) {

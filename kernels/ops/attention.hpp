@@ -37,14 +37,22 @@ struct sequence_rows {
   std::span<const std::int32_t> block_table; // covers position + rows tokens; each in [0, blocks)
 };
 
-/// Stores keys and values of the rows at their positions. Halves are saturated, never infinite.
-struct write_kv_args {
-  tensor key;     // [rows, kv_heads, head_dim] f32
-  tensor value;   // [rows, kv_heads, head_dim] f32
+/// Makes the rows of a step ready for attention: heads of q and k are RMS-normalised (Qwen3), the first `rotary` dims
+/// of each are turned by the row's angles, pairs being (i, i + rotary/2), and keys and values are stored at their
+/// positions. Halves are saturated, never infinite.
+struct store_qkv_args {
+  tensor query;                      // [rows, heads, head_dim] f32, changed
+  tensor key;                        // [rows, kv_heads, head_dim] f32, changed
+  tensor value;                      // [rows, kv_heads, head_dim] f32
+  tensor cos;                        // [rows, rotary / 2] f32
+  tensor sin;                        // [rows, rotary / 2] f32
+  const float* query_norm = nullptr; // [head_dim], or null: no norm
+  const float* key_norm = nullptr;
+  float epsilon = 0.0F;
   kv_layer cache; // written
   std::span<const sequence_rows> sequences;
 };
-void write_kv(const write_kv_args& args, const op_context& context);
+void store_qkv(const store_qkv_args& args, const op_context& context);
 
 /// Causal attention of each row over its sequence's cache, its own token included: softmax(scale q k^T) v in F32.
 /// Query head h reads kv head h * kv_heads / heads. Keys are taken in runs of 128 positions, counted from position 0,

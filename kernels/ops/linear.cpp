@@ -18,6 +18,11 @@ void check(const linear_part& part, const tensor& out) {
 
 linear_input prepare_linear(const prepare_linear_args& args, const op_context& context) {
   OMNI_CHECK(args.x.type == dtype::f32, "rows are f32");
+  if (args.norm != nullptr) {
+    check(*args.norm);
+    OMNI_CHECK(args.norm->out.data == args.x.data && args.norm->out.extents == args.x.extents,
+               "the norm makes the rows");
+  }
   OMNI_CHECK(!args.quantised || args.x.columns() % packed_weight::block == 0, "quantised rows are whole blocks");
   return context.device.prepare_linear(args, context);
 }

@@ -2,6 +2,7 @@
 
 #include "kernels/core/op_context.hpp"
 #include "kernels/core/tensor.hpp"
+#include "kernels/ops/norm.hpp"
 #include "kernels/quant/packed_weight.hpp"
 
 #include <span>
@@ -19,8 +20,9 @@ struct linear_input {
 };
 
 struct prepare_linear_args {
-  tensor x;               // [rows, columns] f32
-  bool quantised = false; // for quantised weights; columns are then a multiple of 32
+  tensor x;                            // [rows, columns] f32; written if there is a norm
+  bool quantised = false;              // for quantised weights; columns are then a multiple of 32
+  const rms_norm_args* norm = nullptr; // done first, while rows are at hand; its `out` is `x`
 };
 
 /// x weight^T + bias

@@ -15,4 +15,7 @@ struct rms_norm_args {
 };
 void rms_norm(const rms_norm_args& args, const op_context& context);
 
+/// Aborts unless the shapes fit.
+void check(const rms_norm_args& args);
+
 } // namespace omni

@@ -2,7 +2,6 @@
 
 #include "kernels/models/decoder/decoder_text.hpp"
 #include "kernels/ops/embed.hpp"
-#include "kernels/ops/norm.hpp"
 #include "kernels/runtime/ar_runner.hpp"
 #include "kernels/weights/reject.hpp"
 #include "kernels/weights/safetensors_file.hpp"
@@ -37,11 +36,7 @@ opened_checkpoint open_gguf(const std::filesystem::path& path) {
 
 opened_checkpoint open(const std::filesystem::path& model) {
   std::error_code unreadable; // then the reader says why
-  auto opened = std::filesystem::is_directory(model, unreadable) ? open_folder(model) : open_gguf(model);
-  if (const auto size = opened.text.tokens->vocab_size(); size > opened.config.vocab)
-    reject(opened.file->where(), "the tokenizer has " + std::to_string(size) + " tokens but the model only " +
-                                     std::to_string(opened.config.vocab) + ", so they do not belong together");
-  return opened;
+  return std::filesystem::is_directory(model, unreadable) ? open_folder(model) : open_gguf(model);
 }
 
 /// The rows of `from` that `which` names.
@@ -118,10 +113,11 @@ void decoder_model::forward(const decoder_step& step, const op_context& context)
   if (step.logit_rows.empty()) return;
   const tensor last = gather(x, step.logit_rows, context), added = gather(pending, step.logit_rows, context);
   const tensor normed = context.scratch.take(dtype::f32, last.extents);
-  rms_norm({last, added, weights_.final_norm, config_.norm_epsilon, normed}, context);
+  const linear_weights head_weights{weights_.head, nullptr};
+  linear_rows input(rms_norm_args{last, added, weights_.final_norm, config_.norm_epsilon, normed}, context);
+  const linear_job head{input.times(head_weights), {}, step.logits};
   observe(step, "final_norm", normed);
-  linear_rows input(normed, context);
-  linear({input.times({weights_.head, nullptr}), {}, step.logits}, context);
+  linear(head, context);
 }
 
 } // namespace omni

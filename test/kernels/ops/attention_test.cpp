@@ -61,8 +61,11 @@ struct filled_case {
     for (std::int64_t s = 0; s < c.sequences; ++s)
       sequences.push_back({s * n, n, begin, tables[static_cast<std::size_t>(s)]});
     std::vector<float> out(q.size());
-    const shape kv_shape{rows, c.kv_heads, c.head_dim}, q_shape{rows, c.heads, c.head_dim};
-    write_kv({tensor(k.data(), kv_shape), tensor(v.data(), kv_shape), cache, sequences}, on.context);
+    const shape kv_shape{rows, c.kv_heads, c.head_dim}, q_shape{rows, c.heads, c.head_dim}, none{rows, 0};
+    float angle = 0.0F; // nothing turns
+    store_qkv({tensor(q.data(), q_shape), tensor(k.data(), kv_shape), tensor(v.data(), kv_shape), tensor(&angle, none),
+               tensor(&angle, none), nullptr, nullptr, 0.0F, cache, sequences},
+              on.context);
     const float scale = 1.0F / std::sqrt(static_cast<float>(c.head_dim));
     attention({tensor(q.data(), q_shape), cache, sequences, scale, c.window, tensor(out.data(), q_shape)}, on.context);
     return out;
@@ -156,6 +159,63 @@ TEST(attention, ignores_what_a_block_held_before) {
   used.feed(0, used.tokens, on);
   used.key = fresh.key, used.value = fresh.value;
   EXPECT_EQ(used.feed(0, used.tokens, on), fresh.feed(0, fresh.tokens, on));
+}
+
+/// Norm, if any, and rope of heads [rows, heads, dims] from their definitions; 2 * half dims turn.
+std::vector<double> reference_turned(const std::vector<float>& x, const std::vector<float>& cos,
+                                     const std::vector<float>& sin, const std::vector<float>& norm, std::int64_t heads,
+                                     std::int64_t dims, std::int64_t half) {
+  std::vector<double> y(x.begin(), x.end());
+  for (std::size_t at = 0; at < y.size(); at += static_cast<std::size_t>(dims)) {
+    double* const head = y.data() + at;
+    const auto row = static_cast<std::int64_t>(at) / (heads * dims);
+    if (!norm.empty()) {
+      double squares = 0.0;
+      for (std::int64_t i = 0; i < dims; ++i) squares += head[i] * head[i];
+      for (std::int64_t i = 0; i < dims; ++i)
+        head[i] *= double{norm[static_cast<std::size_t>(i)]} / std::sqrt(squares / static_cast<double>(dims) + 1e-6);
+    }
+    for (std::int64_t i = 0; i < half; ++i) {
+      const double c = double{cos[static_cast<std::size_t>(row * half + i)]},
+                   s = double{sin[static_cast<std::size_t>(row * half + i)]};
+      const double first = head[i], second = head[i + half];
+      head[i] = first * c - second * s;
+      head[i + half] = second * c + first * s;
+    }
+  }
+  return y;
+}
+
+TEST(store_qkv, normalises_and_turns_heads_and_leaves_the_other_dims_on_every_isa) {
+  compute_fixture on;
+  const std::int64_t rows = 5, heads = 4, kv_heads = 2, dims = 40, half = 9; // 18 of 40 dims turn
+  const auto q = random_floats(rows * heads * dims, 1), k = random_floats(rows * kv_heads * dims, 2);
+  auto cos = random_floats(rows * half, 3), sin = random_floats(rows * half, 4), v = k;
+  const auto norm = random_floats(dims, 5);
+  kv_layer cache{nullptr, dtype::f32, 2, 16, kv_heads, dims};
+  std::vector<std::byte> memory(static_cast<std::size_t>(2 * cache.block_bytes()));
+  cache.data = memory.data();
+  const std::vector<std::int32_t> table = {1};
+  const sequence_rows sequences[] = {{0, rows, 3, table}};
+  for (const bool with_norm : {false, true}) {
+    const std::vector<float> weight = with_norm ? norm : std::vector<float>();
+    const auto expected_q = reference_turned(q, cos, sin, weight, heads, dims, half);
+    const auto expected_k = reference_turned(k, cos, sin, weight, kv_heads, dims, half);
+    test::on_each_isa([&] {
+      auto query = q, key = k;
+      store_qkv({tensor(query.data(), {rows, heads, dims}), tensor(key.data(), {rows, kv_heads, dims}),
+                 tensor(v.data(), {rows, kv_heads, dims}), tensor(cos.data(), {rows, half}),
+                 tensor(sin.data(), {rows, half}), with_norm ? norm.data() : nullptr, with_norm ? norm.data() : nullptr,
+                 1e-6F, cache, sequences},
+                on.context);
+      EXPECT_LE(test::relative_error(query, expected_q), 2e-6);
+      EXPECT_LE(test::relative_error(key, expected_k), 2e-6);
+      // Key 2 of kv head 1 stands in column 3 + 2 of block 1.
+      const auto* const stored = reinterpret_cast<const float*>(cache.data + cache.block_bytes()) + cache.head_values();
+      for (std::int64_t d = 0; d < dims; ++d)
+        EXPECT_EQ(stored[d * 16 + 5], key[static_cast<std::size_t>((2 * kv_heads + 1) * dims + d)]);
+    });
+  }
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 #include "kernels/ops/moe.hpp"
 #include "kernels/ops/norm.hpp"
-#include "kernels/ops/rope.hpp"
 #include "test/support/compute_fixture.hpp"
 #include "test/support/each_isa.hpp"
 #include "test/support/random_floats.hpp"
@@ -55,30 +54,6 @@ TEST(rms_norm, adds_to_the_residual_stream_first) {
            on.context);
   EXPECT_EQ(x, sum);
   EXPECT_LE(test::relative_error(out, reference_norm(sum, weight, 1e-6)), 1e-5);
-}
-
-TEST(rope, turns_pairs_and_leaves_the_rest_on_every_isa) {
-  compute_fixture on;
-  const std::int64_t rows = 3, heads = 2, dims = 40, half = 9; // 18 of 40 dims turn
-  const auto x = random_floats(rows * heads * dims, 1);
-  auto cos = random_floats(rows * half, 2), sin = random_floats(rows * half, 3);
-  std::vector<double> expected(x.begin(), x.end());
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t h = 0; h < heads; ++h)
-      for (std::int64_t i = 0; i < half; ++i) {
-        const auto a = static_cast<std::size_t>((r * heads + h) * dims + i), b = a + static_cast<std::size_t>(half);
-        const double c = double{cos[static_cast<std::size_t>(r * half + i)]},
-                     s = double{sin[static_cast<std::size_t>(r * half + i)]};
-        expected[a] = double{x[a]} * c - double{x[b]} * s;
-        expected[b] = double{x[b]} * c + double{x[a]} * s;
-      }
-  test::on_each_isa([&] {
-    auto turned = x;
-    rope({tensor(turned.data(), {rows, heads, dims}), tensor(cos.data(), {rows, half}),
-          tensor(sin.data(), {rows, half})},
-         on.context);
-    EXPECT_LE(test::relative_error(turned, expected), 1e-6);
-  });
 }
 
 TEST(route, takes_the_best_and_the_lower_id_on_ties) {

@@ -29,7 +29,9 @@ gated_mlp_weights random_mlp(dtype type, std::uint32_t seed, weight_arena& arena
 std::vector<float> run(const mlp_config& config, const mlp_weights& weights, compute_fixture& on) {
   auto x = random_floats(rows * hidden, 50);
   std::vector<float> out(x.size());
-  mlp_layer(tensor(x.data(), {rows, hidden}), tensor(out.data(), {rows, hidden}), config, weights, {}, on.context);
+  const workspace::scope scope(on.scratch);
+  linear_rows input(tensor(x.data(), {rows, hidden}), on.context);
+  mlp_layer(input, tensor(out.data(), {rows, hidden}), config, weights, {}, on.context);
   return out;
 }
 
