@@ -22,7 +22,7 @@ std::optional<double> read_number(std::string_view text) {
 
 value int_filter(render_limits& limits, const value& input, const arguments& given) {
   const bound_arguments bound(limits, "int", given, {"default", "base"});
-  const value otherwise = bound.get(0) == nullptr ? value(std::int64_t(0)) : *bound.get(0);
+  value otherwise = bound.get(0) == nullptr ? value(std::int64_t(0)) : *bound.get(0);
   if (bound.integer(1, 10) != 10) limits.fail("int supports only base 10");
   if (const auto whole = as_integer(input)) return value(*whole);
   const auto* text = input.get_if<text_ref>();

@@ -83,6 +83,7 @@ value partition(const call& c) {
   else
     parts.insert(FromRight ? parts.begin() : parts.end(), 2, marked_view{});
   std::vector<value> items;
+  items.reserve(parts.size());
   for (const marked_view part : parts) items.push_back(make_text(marked_text(part)));
   return make_list(c.limits, std::move(items), list_data::kind::tuple);
 }

@@ -93,6 +93,7 @@ value sort_filter(render_limits& limits, const value& input, const arguments& gi
     return reverse ? less(limits, b.first, a.first) : less(limits, a.first, b.first);
   });
   std::vector<value> sorted;
+  sorted.reserve(keyed.size());
   for (auto& [key, item] : keyed) sorted.push_back(std::move(item));
   return make_list(limits, std::move(sorted));
 }
@@ -111,6 +112,7 @@ value dictsort_filter(render_limits& limits, const value& input, const arguments
     return reverse ? less(limits, b.first, a.first) : less(limits, a.first, b.first);
   });
   std::vector<value> sorted;
+  sorted.reserve(keyed.size());
   for (auto& [key, pair] : keyed) sorted.push_back(std::move(pair));
   return make_list(limits, std::move(sorted));
 }
@@ -164,7 +166,8 @@ value map_filter(render_limits& limits, const value& input, const arguments& giv
     const bound_arguments bound(limits, "map", given, {"attribute", "default"});
     for (const value& item : items->items) {
       value found = element_at_path(limits, item, bound.need(0));
-      mapped.push_back(found.is<undefined>() && bound.get(1) != nullptr ? *bound.get(1) : std::move(found));
+      if (found.is<undefined>() && bound.get(1) != nullptr) found = *bound.get(1);
+      mapped.push_back(std::move(found));
     }
     return generator(limits, std::move(mapped));
   }
