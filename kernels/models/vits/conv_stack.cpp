@@ -92,17 +92,22 @@ conv_stack::stream::session::~session() {
 
 void conv_stack::stream::run(std::span<const float* const> biases, const std::function<void()>& read,
                              const op_context& context) {
+  run_from(0, {biases, read, context});
+}
+
+/// Runs a stage piece by piece, and the stages after it on each piece at once, so that no stage's output piles up.
+void conv_stack::stream::run_from(std::size_t first, const run_args& args) {
   const auto& steps = plan_.steps_;
-  for (std::size_t first = 0; first < steps.size();) {
-    auto end = first;
-    while (end < steps.size() && steps[end].stage == steps[first].stage) ++end;
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (auto i = first; i < end; ++i) progress |= run_step(steps[i], biases, context);
-      read();
-      forget();
-    }
-    first = end;
+  auto end = first;
+  while (end < steps.size() && steps[end].stage == steps[first].stage) ++end;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (auto i = first; i < end; ++i) progress |= run_step(steps[i], args.biases, args.context);
+    if (end < steps.size())
+      run_from(end, args);
+    else
+      args.read();
+    forget();
   }
 }
 

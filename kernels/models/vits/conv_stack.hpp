@@ -111,6 +111,11 @@ public:
   void read_up_to(track_id id, std::int64_t time) { read_[static_cast<std::size_t>(id)] = time; }
 
 private:
+  struct run_args {
+    std::span<const float* const> biases;
+    const std::function<void()>& read;
+    const op_context& context;
+  };
   struct range {
     std::int64_t begin, end; // output positions
     [[nodiscard]] bool empty() const { return begin >= end; }
@@ -118,6 +123,7 @@ private:
   [[nodiscard]] range ready(const stack_conv& c, std::size_t part, std::int64_t values) const;
   conv_job prepare(const stack_conv& c, range positions, const float* bias);
   void finish(const stack_conv& c, std::size_t part, range positions);
+  void run_from(std::size_t first, const run_args& args);
   // Each says whether it computed anything.
   bool run_step(const step& s, std::span<const float* const> biases, const op_context& context);
   bool run_independent(const step& s, std::span<const float* const> biases, const op_context& context);

@@ -12,7 +12,7 @@ constexpr float output_slope = 0.01F; // PyTorch's default, which the reference 
 constexpr std::int64_t most_samples_per_frame = 4096;
 
 // Frames that go through the first layers together: enough to reuse their weights.
-constexpr std::int64_t frames_at_once = 32;
+constexpr std::int64_t frames_at_once = 64;
 // Values of a track that go through a stage together: about ten tracks of F32 fit the second-level cache.
 constexpr std::int64_t stage_values = 32 * 1024;
 
@@ -120,9 +120,11 @@ std::vector<stack_conv> hifigan::residual_block(const voice_graph& graph, const 
 }
 
 void hifigan::add_stage(const voice_graph& graph, std::int64_t stage, std::int64_t blocks, float slope) {
-  stack_.begin_stage(stage_values);
   features upsampled;
+  // The first upsampling layer has the most weights and the fewest rows, so it belongs to what comes before the stages.
+  if (stage > 0) stack_.begin_stage(stage_values);
   const auto channels = add_upsampling(graph, "dec.ups." + std::to_string(stage), activated_, upsampled);
+  if (stage == 0) stack_.begin_stage(stage_values);
   std::vector<std::vector<stack_conv>> chains;
   for (std::int64_t b = 0; b < blocks; ++b) {
     chains.push_back(residual_block(graph, "dec.resblocks." + std::to_string(stage * blocks + b), upsampled, channels));
