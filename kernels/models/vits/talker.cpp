@@ -16,7 +16,7 @@ constexpr std::size_t most_phonemes = 400;
 // The flow looks 32 frames ahead. The first step gives the vocoder just enough to begin; later ones are larger, since a
 // larger step costs less per frame.
 constexpr std::int64_t first_rows = 56;
-constexpr std::int64_t most_rows = 128;
+constexpr std::int64_t most_rows = 256;
 
 std::shared_ptr<const text::phonemizer> phonemizer_of(const voice_config& voice) {
   return voice.source == phoneme_source::text ? text::make_character_phonemizer()
