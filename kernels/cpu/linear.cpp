@@ -35,7 +35,7 @@ std::int64_t tile_bytes(const linear_input& x, std::int64_t rows) {
   return rows * (x.quantised ? quantised_row_bytes(x.columns) : x.columns * 4);
 }
 
-job_plan plan(const linear_job& job, unsigned threads) {
+job_plan plan(const linear_job& job, std::int64_t threads) {
   const auto& x = *job.product.x;
   const auto& w = *job.product.weight;
   const bool gated = job.gate.weight != nullptr;
@@ -43,12 +43,13 @@ job_plan plan(const linear_job& job, unsigned threads) {
   p.tile_rows = rows_of_tile(x.rows);
   p.tiles = divide_up(x.rows, p.tile_rows);
   const std::int64_t panel_bytes = w.panel_bytes() + (gated ? job.gate.weight->panel_bytes() : 0);
-  // Weights of a chunk stay in the first-level cache while they meet several tiles; a single tile streams them, and a
-  // chunk is then as small as claiming it allows, so that threads end together.
-  constexpr std::int64_t kept_bytes = 24 << 10, streamed_bytes = 96 << 10;
-  const std::int64_t most_panels = std::max<std::int64_t>(1, (p.tiles > 1 ? kept_bytes : streamed_bytes) / panel_bytes);
-  const std::int64_t wanted = 4 * static_cast<std::int64_t>(threads);
-  p.panels_of_chunk = std::clamp<std::int64_t>(w.panels() / wanted, 1, most_panels);
+  // Weights of a chunk stay in the first-level cache while they meet several tiles. A single tile streams them: a chunk
+  // is then as small as claiming it allows, so that threads end together.
+  constexpr std::int64_t small_chunk = 24 << 10, large_chunk = 96 << 10; // bytes
+  const std::int64_t wanted = 4 * threads;
+  const std::int64_t share = w.panels() * panel_bytes / (4 * wanted);
+  const std::int64_t chunk_bytes = p.tiles > 1 ? small_chunk : std::clamp(share, small_chunk, large_chunk);
+  p.panels_of_chunk = std::clamp<std::int64_t>(chunk_bytes / panel_bytes, 1, std::max<std::int64_t>(1, w.panels() / wanted));
   if (p.panels_of_chunk > 1) p.panels_of_chunk -= p.panels_of_chunk % 2;
   p.panel_chunks = divide_up(w.panels(), p.panels_of_chunk);
   const std::int64_t row_pieces = std::clamp<std::int64_t>(divide_up(wanted, p.panel_chunks), 1, p.tiles);
@@ -106,6 +107,13 @@ void run_chunk(const linear_job& job, const job_plan& p, std::int64_t chunk) {
   }
 }
 
+/// Which of `count` chunks is done as the i-th. Threads claim in turn, so each of them walks through a stretch of its own
+/// and what it prefetches behind its chunk is of use to it.
+std::int64_t place_of(std::int64_t i, std::int64_t count, std::int64_t threads) {
+  const std::int64_t stretch = i % threads;
+  return stretch * (count / threads) + std::min(stretch, count % threads) + i / threads;
+}
+
 void copy_tile(const float* x, std::int64_t columns, std::int64_t rows, float* out) {
   for (std::int64_t k = 0; k < columns; ++k)
     for (std::int64_t m = 0; m < rows; ++m) out[k * rows + m] = x[m * columns + k];
@@ -143,15 +151,16 @@ void cpu_backend::linear(std::span<const linear_job> jobs, const op_context& con
   const workspace::scope scope(context.scratch);
   auto* const plans = static_cast<job_plan*>(
       context.scratch.take(dtype::i8, {static_cast<std::int64_t>(jobs.size() * sizeof(job_plan))}).data);
+  const auto threads = static_cast<std::int64_t>(context.lane.threads());
   std::int64_t chunks = 0;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    plans[j] = jobs[j].out.rows() > 0 ? plan(jobs[j], context.lane.threads()) : job_plan{};
+    plans[j] = jobs[j].out.rows() > 0 ? plan(jobs[j], threads) : job_plan{};
     chunks += plans[j].chunks;
   }
   context.lane.parallel(chunks, [&](std::int64_t i) {
     std::size_t j = 0;
     for (; i >= plans[j].chunks; ++j) i -= plans[j].chunks;
-    run_chunk(jobs[j], plans[j], i);
+    run_chunk(jobs[j], plans[j], place_of(i, plans[j].chunks, threads));
   });
 }
 
