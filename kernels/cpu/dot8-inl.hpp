@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <hwy/cache_control.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace omni::HWY_NAMESPACE {
@@ -52,11 +51,11 @@ HWY_INLINE std::int32_t to_bytes(const f32x16& x, const f32x16& factor, std::int
 #endif
 }
 
-/// Asks for the bytes some way ahead in a stream of which `Bytes` are used per call.
-template <int Bytes>
-HWY_INLINE void prefetch_ahead(const std::byte* p) {
-  constexpr int distance = 6144;
-  for (int i = 0; i < Bytes; i += 64) hwy::Prefetch(p + distance + i);
+/// Asks for `Bytes` bytes at `p`. A tile of few rows streams its weights and wants them in the first-level cache; with
+/// more rows the next chunk has the time of this one to come as far as the second level.
+template <int Bytes, bool Streamed>
+HWY_INLINE void prefetch(const std::byte* p) {
+  for (int i = 0; i < Bytes; i += 64) __builtin_prefetch(p + i, 0, Streamed ? 3 : 2);
 }
 
 // dot_words<FourBits, R, Words>(quants, x, dot): dot[m] = sum over `Words` words of (q - dot_offset<FourBits>) times

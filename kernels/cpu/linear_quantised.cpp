@@ -62,10 +62,13 @@ void quantised_panels(const std::byte* tile, const packed_weight& w, std::int64_
   constexpr int groups = 32 / F::group; // per block
   constexpr int quant_block_bytes = F::four_bits ? 256 : 512;
   constexpr int scales_of_group = F::has_min ? 32 : 16;
+  constexpr int block_bytes = quant_block_bytes + scales_of_group * groups * static_cast<int>(sizeof(scale_type));
+  constexpr bool streamed = R <= 2;
   const std::int64_t blocks = w.columns / 32, panel_bytes = w.panel_bytes(), quant_bytes = w.quant_bytes();
   const std::int64_t outlier_bytes = cpu::outlier_bytes(w.columns);
   // value = scale * (q - offset) + (min or scale * -zero_point) + scale * offset
   const f32x16 shift = splat(static_cast<float>(dot_offset<F::four_bits> - w.format.zero_point));
+  const std::int64_t ahead = streamed ? 6144 : panels * panel_bytes;
   for (std::int64_t p = 0; p < panels; ++p) {
     const std::byte* const panel = w.data + (first_panel + p) * panel_bytes;
     const std::byte* quants = panel;
@@ -74,7 +77,7 @@ void quantised_panels(const std::byte* tile, const packed_weight& w, std::int64_
     f32x16 sum[R];
     for (int m = 0; m < R; ++m) sum[m] = splat(0.0F);
     for (std::int64_t b = 0; b < blocks; ++b) {
-      prefetch_ahead<quant_block_bytes + scales_of_group * groups* static_cast<int>(sizeof(scale_type))>(quants);
+      prefetch<block_bytes, streamed>(quants + ahead);
       const auto* const factors = reinterpret_cast<const float*>(x + 32 * R); // [4][R]
       for (int g = 0; g < groups; ++g) {
         const f32x16 scale = load16(scales);
