@@ -13,7 +13,7 @@ constexpr std::size_t longest_entity = 10;
 constexpr std::size_t longest_note = 64;
 constexpr std::size_t longest_tag = 400;
 constexpr std::size_t longest_phonemes = 600;
-constexpr std::size_t longest_address = 2000;
+constexpr std::size_t longest_address = 1000;
 
 bool is_space(char32_t c) { return is_white_space(c); }
 bool is_digit(char32_t c) { return c >= U'0' && c <= U'9'; }

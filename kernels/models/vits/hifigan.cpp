@@ -48,7 +48,8 @@ hifigan::hifigan(const voice_graph& graph, std::int64_t speaker_width) {
   const auto stages = graph.count_convs("dec.ups.", "");
   const auto blocks =
       std::max(graph.count_convs("dec.resblocks.", ".convs.0"), graph.count_convs("dec.resblocks.", ".convs1.0"));
-  if (stages == 0 || blocks == 0 || blocks % stages != 0)
+  constexpr std::int64_t most_blocks = 16; // of a stage
+  if (stages == 0 || blocks == 0 || blocks % stages != 0 || blocks / stages > most_blocks)
     graph.reject("the decoder has " + std::to_string(stages) + " upsampling layers and " + std::to_string(blocks) +
                  " residual blocks, which do not belong together");
   for (std::int64_t stage = 0; stage < stages; ++stage)

@@ -10,8 +10,9 @@
 namespace omni::vits {
 namespace {
 
-// Attention costs the square of a sentence's length.
+// Attention costs the square of a sentence's length. A phoneme is two ids or a few more.
 constexpr std::size_t most_phonemes = 400;
+constexpr std::size_t most_ids = 2048;
 
 // The flow looks 32 frames ahead. The first step gives the vocoder just enough to begin; later ones are larger, since a
 // larger step costs less per frame.
@@ -141,6 +142,12 @@ void talker::start_next(item_result& result, const op_context& context) {
   if (sentences_.empty()) return;
   const auto next = std::move(sentences_.front());
   sentences_.pop_front();
+  if (next.ids.size() > most_ids) {
+    result.input_problem = "The voice would need " + std::to_string(next.ids.size()) +
+                           " ids for one sentence of this text, the most are " + std::to_string(most_ids) +
+                           ": take another voice.";
+    return;
+  }
   if (next.pause_before) result.outputs.push_back(frames_payload({}, weights_->flow.width(), true));
   current_ = std::make_unique<utterance>(*weights_, style_, next.ids, sentences_begun_++, flow_biases_, context);
   if (current_->too_long())

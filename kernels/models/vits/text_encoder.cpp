@@ -50,8 +50,9 @@ text_encoder::layer text_encoder::load_layer(const voice_graph& graph, std::int6
   const auto i = std::to_string(index);
   const auto attention = "enc_p.encoder.attn_layers." + i;
   const auto relative = graph.find(attention + ".emb_rel_k");
+  constexpr std::int64_t most_offsets = 1023;
   if (!relative || relative->extents.rank() != 3 || (*relative)[0] != 1 || (*relative)[1] % 2 == 0 ||
-      relative->columns() == 0 || width_ % relative->columns() != 0)
+      (*relative)[1] > most_offsets || relative->columns() == 0 || width_ % relative->columns() != 0)
     graph.reject("the tensor \"" + attention + ".emb_rel_k\" must be [1, odd, a divisor of " + std::to_string(width_) +
                  "]");
   if (index == 0) head_width_ = relative->columns(), window_ = (*relative)[1] / 2;

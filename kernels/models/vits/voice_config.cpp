@@ -13,6 +13,7 @@ namespace {
 constexpr int_range sample_rates{1000, 384000};
 constexpr int_range symbol_counts{1, 65536};
 constexpr int_range speaker_counts{1, 65536};
+constexpr std::size_t most_ids = 8; // of one phoneme
 
 std::u32string characters(std::string_view utf8, const std::string& where) {
   std::u32string found;
@@ -47,6 +48,9 @@ void read_phonemes(const hf_config& root, voice_config& voice) {
     const auto phoneme = characters(key, voice.where);
     if (phoneme.empty()) continue;
     auto ids = map.ints(key, {0, symbol_counts.high - 1});
+    if (ids.size() > most_ids)
+      reject(voice.where, "phoneme_id_map." + shown(key) + " has " + std::to_string(ids.size()) +
+                              " ids, more than the " + std::to_string(most_ids) + " of any voice");
     for (const auto id : ids) highest = std::max(highest, id);
     voice.longest_phoneme = std::max(voice.longest_phoneme, phoneme.size());
     voice.ids[phoneme] = std::move(ids);

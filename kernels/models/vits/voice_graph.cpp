@@ -9,8 +9,8 @@ namespace omni::vits {
 namespace {
 
 // Far above any voice; they keep sums of sizes from overflowing.
-constexpr std::int64_t most_channels = 1 << 14;
-constexpr std::int64_t most_taps = 1 << 10;
+constexpr std::int64_t most_channels = 1 << 12;
+constexpr std::int64_t most_taps = 1 << 8;
 
 /// "[192, any, 1]": 0 stands for any.
 std::string text_of(std::initializer_list<std::int64_t> extents) {

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,28 @@ TEST(conv, gives_the_same_bits_however_rows_are_cut_and_shared) {
       EXPECT_EQ(cut, whole) << piece;
     }
   }
+}
+
+TEST(conv, is_right_with_every_instruction_set_of_this_machine) {
+  // From the best one down: what is disabled first is what was chosen before.
+  std::int64_t disabled = 0;
+  for (int round = 0; round < 8; ++round) {
+    hwy::DisableTargets(disabled);
+    hwy::GetChosenTarget().DeInit();
+    device on(2);
+    for (const auto& c : cases) {
+      SCOPED_TRACE(name_of(c) + " without " + std::to_string(disabled));
+      const filled_case one(c);
+      floats out(one.residual.size());
+      conv(one.job(out.data()), on.context);
+      expect_close(out, one.reference());
+    }
+    const auto supported = hwy::SupportedTargets();
+    if ((supported & (supported - 1)) == 0) break;
+    disabled |= supported & -supported; // better sets have lower bits
+  }
+  hwy::DisableTargets(0);
+  hwy::GetChosenTarget().DeInit();
 }
 
 TEST(conv, computes_several_jobs_at_once) {

@@ -6,6 +6,7 @@
 #include "test/kernels/weights/file_builder.hpp"
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 namespace omni::vits {
 namespace {
@@ -284,6 +285,17 @@ TEST_F(stages, cut_very_long_sentences) {
   int segments = 0;
   for (const auto& piece : frames_of({endless}, seeded(1))) segments += piece->ends_segment && piece->rows > 0 ? 1 : 0;
   EXPECT_GE(segments, 4);
+}
+
+TEST_F(stages, refuse_a_sentence_of_too_many_ids) {
+  auto json = nlohmann::json::parse(test::tiny_voice().json());
+  json["phoneme_id_map"]["a"] = std::vector<int>(8, 10);
+  folder_.write("tiny.onnx.json", json.dump());
+  const auto model = load_talker({.model = path_, .stage = "talker"});
+  const auto stage = model->make_runner({}, pool_);
+  stage->open(0, seeded(1));
+  EXPECT_NE(step(*stage, 0, text_payload(std::string(300, 'a')), true).input_problem, "");
+  stage->close(0);
 }
 
 TEST_F(stages, refuse_frames_of_another_voice) {

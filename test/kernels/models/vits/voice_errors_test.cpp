@@ -133,6 +133,7 @@ TEST(voice_json, that_cannot_be_is_refused) {
       {"phoneme_id_map", [](auto& j) { j["phoneme_id_map"]["a"] = {40}; }},
       {"phoneme_id_map", [](auto& j) { j["phoneme_id_map"]["a"] = {-1}; }},
       {"phoneme_id_map", [](auto& j) { j["phoneme_id_map"]["a"] = "x"; }},
+      {"phoneme_id_map", [](auto& j) { j["phoneme_id_map"]["a"] = std::vector<int>(9, 1); }},
       {"num_symbols", [](auto& j) { j["num_symbols"] = 1000000000; }},
       {"num_speakers", [](auto& j) { j["num_speakers"] = 0; }},
       {"speaker_id_map", [](auto& j) { j["speaker_id_map"]["anna"] = 1; }},
