@@ -68,7 +68,8 @@ void run_linear(benchmark::State& state, const test::linear_case& c) {
 void run_attention(benchmark::State& state, const test::attention_case& c) {
   compute_fixture on(all_threads());
   const std::int64_t tokens = c.before + c.rows, rows = c.rows * c.sequences, blocks = (tokens + 15) / 16;
-  kv_layer cache{nullptr, dtype::f16, blocks * c.sequences, 16, c.kv_heads, c.head_dim};
+  kv_layer cache{nullptr, dtype::f16, blocks * c.sequences, 0, 16, c.kv_heads, c.head_dim};
+  cache.block_stride = cache.block_bytes();
   std::vector<std::byte> memory(static_cast<std::size_t>(cache.blocks * cache.block_bytes()));
   cache.data = memory.data();
   std::vector<std::int32_t> table(static_cast<std::size_t>(cache.blocks));

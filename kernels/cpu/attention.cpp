@@ -27,7 +27,7 @@ void store_row(const store_qkv_args& args, std::int64_t row, std::int64_t positi
   for (std::int64_t h = 0; h < cache.kv_heads; ++h) {
     const std::int64_t head = (row * cache.kv_heads + h) * cache.head_dim;
     const std::int64_t values = h * cache.head_values() + in_block / kv_layer::sub_block * cache.sub_block_values();
-    std::byte* const at = cache.data + block * cache.block_bytes() + values * info(cache.type).block_bytes;
+    std::byte* const at = cache.data + block * cache.block_stride + values * info(cache.type).block_bytes;
     store_kv(args.key.f32() + head, args.value.f32() + head, cache, at, in_block % kv_layer::sub_block);
   }
 }

@@ -68,7 +68,7 @@ HWY_INLINE void find_blocks(tile_state<T, R>& s, std::int64_t run, std::int64_t 
     const std::int64_t position = run * run_keys + b * sub_block, in_block = position % cache.block_size;
     const std::int64_t block = s.tile.sequence->block_table[static_cast<std::size_t>(position / cache.block_size)];
     const auto* const head =
-        reinterpret_cast<const T*>(cache.data + block * cache.block_bytes()) + s.tile.kv_head * cache.head_values();
+        reinterpret_cast<const T*>(cache.data + block * cache.block_stride) + s.tile.kv_head * cache.head_values();
     s.blocks[b] = head + in_block / sub_block * cache.sub_block_values();
   }
 }

@@ -8,6 +8,7 @@ namespace {
 void check(const kv_layer& cache, std::span<const sequence_rows> sequences, std::int64_t rows) {
   OMNI_CHECK(cache.type == dtype::f32 || cache.type == dtype::f16, "keys and values are F32 or F16");
   OMNI_CHECK(cache.block_size > 0 && cache.block_size % kv_layer::sub_block == 0, "blocks are whole sub-blocks");
+  OMNI_CHECK(cache.block_stride >= cache.block_bytes(), "blocks do not overlap");
   OMNI_CHECK(cache.head_dim > 0 && cache.head_dim <= kv_layer::most_head_dim, "heads have at most 256 dims");
   for (const auto& s : sequences) {
     OMNI_CHECK(s.first_row >= 0 && s.rows > 0 && s.first_row + s.rows <= rows, "a sequence's rows are in the batch");

@@ -15,7 +15,8 @@ struct kv_layer {
   std::byte* data = nullptr;
   dtype type = dtype::f32; // F32 or F16
   std::int64_t blocks = 0;
-  std::int64_t block_size = 0; // tokens, a multiple of 16
+  std::int64_t block_stride = 0; // bytes from block to block; at least block_bytes()
+  std::int64_t block_size = 0;   // tokens, a multiple of 16
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
 
@@ -26,6 +27,7 @@ struct kv_layer {
   /// Values of one sub-block, keys and values.
   [[nodiscard]] std::int64_t sub_block_values() const { return sub_block * (head_dim + value_dim()); }
   [[nodiscard]] std::int64_t head_values() const { return block_size / sub_block * sub_block_values(); }
+  /// Bytes of this layer's share of a block.
   [[nodiscard]] std::int64_t block_bytes() const { return kv_heads * head_values() * info(type).block_bytes; }
 };
 

@@ -4,7 +4,7 @@ namespace omni {
 namespace {
 
 kv_layer layer_of(const kv_shape& s, std::int64_t blocks) {
-  return {nullptr, s.type, blocks, s.block_size, s.kv_heads, s.head_dim};
+  return {nullptr, s.type, blocks, 0, s.block_size, s.kv_heads, s.head_dim};
 }
 
 } // namespace
@@ -16,7 +16,8 @@ kv_cache::kv_cache(const kv_shape& shape, std::int64_t blocks)
 
 kv_layer kv_cache::layer(std::int64_t layer) const {
   kv_layer view = layer_of(shape_, blocks_);
-  view.data = memory_.data() + layer * blocks_ * view.block_bytes();
+  view.data = memory_.data() + layer * view.block_bytes();
+  view.block_stride = shape_.block_bytes();
   return view;
 }
 

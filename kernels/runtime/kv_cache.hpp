@@ -17,18 +17,19 @@ struct kv_shape {
   [[nodiscard]] std::int64_t block_bytes() const;
 };
 
-/// The bytes of keys and values of one replica; which block belongs to whom is the scheduler's business. Memory of a
-/// block that was never written costs nothing.
+/// The bytes of keys and values of one replica; which block belongs to whom is the scheduler's business. A block keeps
+/// all layers of its tokens together, so memory is touched in proportion to the blocks in use, whole huge pages at a
+/// time.
 class kv_cache {
 public:
   kv_cache(const kv_shape& shape, std::int64_t blocks);
-  /// [blocks][kv_heads] of layer `layer`; see kv_layer.
+  /// The share of layer `layer` in all blocks; see kv_layer.
   [[nodiscard]] kv_layer layer(std::int64_t layer) const;
 
 private:
   kv_shape shape_;
   std::int64_t blocks_;
-  buffer memory_; // [layers][blocks][kv_heads]
+  buffer memory_; // [blocks][layers][kv_heads]
 };
 
 } // namespace omni

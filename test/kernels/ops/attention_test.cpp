@@ -41,8 +41,9 @@ struct filled_case {
     std::shuffle(order.begin(), order.end(), std::mt19937(5));
     for (std::int64_t s = 0; s < c.sequences; ++s)
       tables.emplace_back(order.begin() + s * blocks, order.begin() + (s + 1) * blocks);
-    cache = {nullptr, type, all, block_size, c.kv_heads, c.head_dim};
-    memory.resize(static_cast<std::size_t>(all * cache.block_bytes()));
+    cache = {nullptr, type, all, 0, block_size, c.kv_heads, c.head_dim};
+    cache.block_stride = cache.block_bytes() + 64; // as if another layer stood between
+    memory.resize(static_cast<std::size_t>(all * cache.block_stride));
     cache.data = memory.data();
   }
 
@@ -192,7 +193,8 @@ TEST(store_qkv, normalises_and_turns_heads_and_leaves_the_other_dims_on_every_is
   const auto q = random_floats(rows * heads * dims, 1), k = random_floats(rows * kv_heads * dims, 2);
   auto cos = random_floats(rows * half, 3), sin = random_floats(rows * half, 4), v = k;
   const auto norm = random_floats(dims, 5);
-  kv_layer cache{nullptr, dtype::f32, 2, 16, kv_heads, dims};
+  kv_layer cache{nullptr, dtype::f32, 2, 0, 16, kv_heads, dims};
+  cache.block_stride = cache.block_bytes();
   std::vector<std::byte> memory(static_cast<std::size_t>(2 * cache.block_bytes()));
   cache.data = memory.data();
   const std::vector<std::int32_t> table = {1};
