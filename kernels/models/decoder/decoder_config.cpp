@@ -96,6 +96,8 @@ decoder_config decoder_config_from(const hf_config& c, const std::optional<hf_co
   d.family = c.string_or("model_type", "");
   if (std::find(supported.begin(), supported.end(), d.family) == supported.end())
     reject_architecture(c.where(), d.family);
+  if (c.has("quantization_config"))
+    reject(c.where(), "quantised Hugging Face checkpoints are not supported; use the model in GGUF or unquantised");
   const std::string act = c.string_or("hidden_act", "silu");
   if (act != "silu") reject(c.where(), "hidden_act is " + shown(act) + ", only silu is supported");
   d.vocab = c.required_int("vocab_size", limit::vocab);

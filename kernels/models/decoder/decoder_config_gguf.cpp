@@ -109,6 +109,8 @@ decoder_config decoder_config_from(const gguf_file& file) {
   d.family = family_of(architecture);
   if (d.family.empty()) reject_architecture(file.where(), architecture);
   const section s(metadata, architecture);
+  if (d.family != "qwen3_moe" && s.int_or("expert_count", 0, limit::experts) > 0)
+    reject(file.where(), "experts are only supported for the architecture qwen3moe, found " + shown(architecture));
   d.hidden = s.get_int("embedding_length", limit::width);
   d.context = s.get_int("context_length", limit::context);
   d.norm_epsilon = static_cast<float>(s.float_or("attention.layer_norm_rms_epsilon", 1e-6));

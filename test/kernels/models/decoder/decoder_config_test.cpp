@@ -142,6 +142,7 @@ TEST(decoder_config, refuses_what_no_checkpoint_can_mean) {
   expect("choose 9 of 8 experts", "qwen3_moe", [](json& c) {
     c.update({{"moe_intermediate_size", 16}, {"num_experts", 8}, {"num_experts_per_tok", 9}});
   });
+  expect("use the model in GGUF", "llama", [](json& c) { c["quantization_config"] = {{"quant_method", "awq"}}; });
   expect("epsilon", "llama", [](json& c) { c["rms_norm_eps"] = -1.0; });
 }
 
