@@ -88,6 +88,8 @@ void segmenter::scan() {
     } else if (first_ && (is_clause_mark(c) || is_dash(c))) {
       found = judge_clause(end);
       ends_sentence = false;
+    } else if (c == U'[') {
+      found = judge_bracket(end);
     }
     if (found == verdict::unknown && pending_.size() < 2 * most_characters) return;
     if (found == verdict::ends)
@@ -128,6 +130,15 @@ segmenter::verdict segmenter::judge_clause(std::size_t& end) const {
   const bool separates = wide || pending_[end] == U' ' || pending_[judged_] == U'—';
   const auto words = count_words(std::u32string_view(pending_).substr(0, judged_));
   return separates && words >= words_of_a_first_clause ? verdict::ends : verdict::inside;
+}
+
+/// "[[ phonemes ]]" stay together, whatever marks they have.
+segmenter::verdict segmenter::judge_bracket(std::size_t& end) const {
+  if (end == pending_.size()) return over_ ? verdict::inside : verdict::unknown;
+  if (pending_[end] != U'[') return verdict::inside;
+  const auto close = pending_.find(U"]]", end + 1);
+  if (close != std::u32string::npos) end = close + 2;
+  return close != std::u32string::npos || over_ ? verdict::inside : verdict::unknown;
 }
 
 /// Where to cut a text that has no end in sight: after a clause, else between words, else anywhere.

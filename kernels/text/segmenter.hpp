@@ -32,6 +32,7 @@ private:
   void scan();
   [[nodiscard]] verdict judge_stop(std::size_t& end) const;
   [[nodiscard]] verdict judge_clause(std::size_t& end) const;
+  [[nodiscard]] verdict judge_bracket(std::size_t& end) const;
   [[nodiscard]] std::size_t forced_end() const;
   void emit(std::size_t end, bool ends_sentence);
 

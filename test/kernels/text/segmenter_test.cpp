@@ -65,6 +65,9 @@ const example examples[] = {
     // Scripts without spaces.
     {"今日は。元気です！「はい。」そう", {"今日は。", "元気です！", "「はい。」", "そう."}},
     {"यह एक है। दूसरा।", {"यह एक है।", "दूसरा।"}},
+    // Phonemes stay together.
+    {"Say [[ a. b, c! d ]] now. Next [one. two]. [[ open. end",
+     {"Say [[ a. b, c! d ]] now.", "Next [one.", "two].", "[[ open.", "end."}},
     // Nothing to say.
     {"", {}},
     {" ... !!! \n ?", {}},
