@@ -32,15 +32,14 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// "INFO 04-19 14:07:09 [stat_logger] Engine 000: ..."; idle lines are for a debug level that there is not.
-void print_to_console(const log_line& line) {
-  if (line.idle) return;
+/// "INFO 04-19 14:07:09 [stat_logger] Engine 000: ...", as vLLM prints it.
+void print_to_console(const char* level, const char* source, const std::string& sentence) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
   char stamp[32];
   std::strftime(stamp, sizeof(stamp), "%m-%d %H:%M:%S", &local);
-  std::fprintf(stderr, "INFO %s [stat_logger] %s\n", stamp, line.text.c_str());
+  std::fprintf(stderr, "%s %s [%s] %s\n", level, stamp, source, sentence.c_str());
 }
 
 /// Asks an actor and hands on what it answers, or `otherwise` if it has ended. Waits for nothing.
@@ -131,11 +130,17 @@ void engine::impl::spawn_actors() {
   stats.interval_s = config.log_stats_interval_s > 0 ? config.log_stats_interval_s : 10.0;
   stats.wall_s = wall_seconds;
   stats.process = [] { return read_process_facts(read_process_texts()); };
-  stats.print = print_to_console;
+  stats.print = [](const log_line& line) { // idle lines are for a debug level that there is not
+    if (!line.idle) print_to_console("INFO", "stat_logger", line.text);
+  };
   logger = system.spawn(stat_logger_behavior, std::move(stats));
   if (config.log_stats) reports = logger;
 
-  orchestrator_options options{config, graph, {}, reports, {}};
+  orchestrator_options options;
+  options.config = config;
+  options.graph = graph;
+  options.logger = reports;
+  options.warn = [](const std::string& sentence) { print_to_console("WARNING", "orchestrator", sentence); };
   for (const auto& model : models) options.fingerprints.push_back(model->fingerprint());
   options.make_replica = [this](stage_id stage, replica_id replica, const orchestrator_actor& owner) {
     return make_replica(stage, replica, owner);

@@ -232,9 +232,11 @@ void orchestrator_state::on_down(const caf::down_msg& what) {
        {errc::replica_lost, name_of(stage, replica) + " ended: " + reason_text(self_, what.reason) + ".", {}});
 }
 
-void orchestrator_state::gone(const replica_key& which, const failure& why) {
+void orchestrator_state::gone(replica_key which, const failure& why) {
   if (replicas_.erase(which) == 0) return;
   const auto [stage, replica] = which;
+  if (registry_.state(stage, replica) == replica_state::serving)
+    options_.warn(name_of(stage, replica) + " was lost: " + why.message);
   registry_.depart(stage, replica);
   engines_.erase(which);
   if (const auto waits = starting_.find(which); waits != starting_.end()) {

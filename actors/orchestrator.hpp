@@ -23,6 +23,8 @@ struct orchestrator_options {
   stat_logger_actor logger;                // none: statistics are off
   /// Starts a local replica, which reports `replica_ready` or `replica_failed` to its owner.
   std::function<stage_replica_actor(stage_id, replica_id, orchestrator_actor owner)> make_replica;
+  /// Tells the operator of a replica that was lost, in a sentence.
+  std::function<void(const std::string&)> warn;
 };
 
 /// Owns each request from admission to its end: binds it once to one replica per stage and cleans up after whatever
@@ -76,7 +78,7 @@ private:
   void start(const replica_key& which);
   /// A replica of the cohort is ready or has failed. The last one makes all that are ready serve.
   void settle(cohort& group);
-  void gone(const replica_key& which, const failure& why);
+  void gone(replica_key which, const failure& why);
   void retire_if_idle(const replica_key& which);
   [[nodiscard]] register_engine describe(const replica_key& which, const runner_info& info) const;
   [[nodiscard]] std::int32_t load_of(const flight& one, stage_id stage) const;

@@ -5,8 +5,8 @@
 
 namespace omni {
 
-/// What a sender of reports has not told yet. Two reports are under way at most; until one is acknowledged, further ones
-/// are merged here, so a receiver that is slow or stuck costs neither memory nor counts nor time. Two, because the
+/// What a sender of reports has not told yet. Two reports are under way at most; until one is acknowledged, further
+/// ones are merged here, so a receiver that is slow or stuck costs neither memory nor counts nor time. Two, because the
 /// acknowledgement of one often waits in the sender's mailbox behind the step that makes the next.
 template <class Report>
 class report_outbox {

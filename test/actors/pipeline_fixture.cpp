@@ -48,16 +48,15 @@ stat_logger_actor::behavior_type listen(stat_logger_actor::pointer self, told* i
 } // namespace
 
 void pipeline_fixture::start(std::vector<int> counts) {
-  orchestrator_options made{
-      config,
-      *stage_graph::make(
-          {{"thinker", true, modality::text}, {"talker", false, {}}, {"code2wav", false, modality::audio}}),
-      {7, 7, 7},
-      {},
-      {}};
+  orchestrator_options made;
+  made.config = config;
+  made.graph = *stage_graph::make(
+      {{"thinker", true, modality::text}, {"talker", false, {}}, {"code2wav", false, modality::audio}});
+  made.fingerprints = {7, 7, 7};
   for (const auto& stage : config.stages) models_.push_back(fake_stage_model(stage.model_stage, options));
   if (statistics) logger_ = keep(system.spawn(listen, &heard_by_logger));
   made.logger = logger_;
+  made.warn = [this](const std::string& sentence) { warnings.push_back(sentence); };
   made.make_replica = [this](stage_id stage, replica_id replica, const orchestrator_actor& owner) {
     return make(stage, replica, owner);
   };

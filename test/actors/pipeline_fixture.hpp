@@ -66,6 +66,7 @@ protected:
   fake_options options;
   bool statistics = false; // set before start: a stand-in for the stat logger listens
   told heard_by_logger;
+  std::vector<std::string> warnings; // to the operator
   orchestrator_actor orchestrator;
   std::map<key, stage_replica_actor> replicas; // the latest of each id
 

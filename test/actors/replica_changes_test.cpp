@@ -201,6 +201,7 @@ TEST_F(replica_changes, a_request_waits_for_a_replacement_when_there_is_no_other
   run();
   EXPECT_EQ(one.heard->ends(), 0);
   EXPECT_EQ(state(0, 0), replica_state::lost);
+  EXPECT_THAT(warnings, ElementsAre("Replica 0 of stage 0 was lost: The device fell off."));
   add(0);
   EXPECT_EQ(one.heard->text(), answer("hello", 8));
   EXPECT_EQ(one.heard->ends(), 1);

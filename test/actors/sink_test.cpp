@@ -16,11 +16,12 @@ protected:
     caf::anon_send(actor, answer_piece{attempt, what});
     run();
   }
-  void over(const std::optional<failure>& problem = {}) {
-    caf::anon_send(actor, request_over{problem});
+  void tell(request_over what) {
+    caf::anon_send(actor, std::move(what));
     run();
   }
-  void fail() { over(failure{errc::replica_lost, "It was lost.", {}}); }
+  void over() { tell({}); }
+  void fail() { tell({failure{errc::replica_lost, "It was lost.", {}}}); }
 
   std::shared_ptr<recording_sink> heard = std::make_shared<recording_sink>();
   sink_actor actor;
