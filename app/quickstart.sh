@@ -37,17 +37,22 @@ if python3 -c "import socket; socket.create_connection(('127.0.0.1', $port), 1)"
 fi
 
 say "Starting omni-serve on http://127.0.0.1:$port"
+set -m # the server gets a process group of its own: Ctrl-C reaches it once, through the trap below
 "$root/build/release/app/omni-serve" --port "$port" &
 server=$!
+set +m
 trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true' EXIT
 python3 "$root/app/quickstart_demo.py" --url "http://127.0.0.1:$port" --wav demo.wav --server-pid "$server" ||
   die "The demo did not get its answer: the lines above say why."
 
 if [ $once -eq 1 ]; then exit 0; fi
 say "omni-serve keeps running; Ctrl-C stops it."
-trap 'kill -TERM "$server" 2>/dev/null || true' INT TERM
 trap - EXIT
+trap 'kill -TERM "$server" 2>/dev/null || true' INT TERM
 code=0
-wait "$server" || code=$?
-wait "$server" 2>/dev/null || true
+while :; do # a signal ends the wait before the server ends
+  code=0
+  wait "$server" || code=$?
+  kill -0 "$server" 2>/dev/null || break
+done
 [ $code -le 128 ] || [ $code -eq 130 ] || [ $code -eq 143 ] || die "omni-serve ended with status $code: its last lines are above."
