@@ -55,4 +55,4 @@ while :; do # a signal ends the wait before the server ends
   wait "$server" || code=$?
   kill -0 "$server" 2>/dev/null || break
 done
-[ $code -le 128 ] || [ $code -eq 130 ] || [ $code -eq 143 ] || die "omni-serve ended with status $code: its last lines are above."
+[ $code -eq 0 ] || [ $code -eq 130 ] || [ $code -eq 143 ] || die "omni-serve ended with status $code: its last lines are above."
