@@ -4,6 +4,7 @@
 #include "kernels/cpu/vector_ops.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace omni::cpu {
@@ -51,6 +52,9 @@ void cpu_backend::combine_experts(const combine_experts_args& args, const op_con
                  for (std::int64_t j = 0; j < top; ++j)
                    add_scaled(args.values.f32() + args.slots.i32()[r * top + j] * width,
                               args.weights.f32()[r * top + j], out, width);
+                 if (!args.shared.empty())
+                   add_scaled(args.shared.f32() + r * width, 1.0F / (1.0F + std::exp(-args.shared_logit.f32()[r])), out,
+                              width);
                }
              });
 }

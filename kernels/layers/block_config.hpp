@@ -17,11 +17,12 @@ struct attention_config {
 
 /// How one layer's feed-forward part differs: down(silu(gate x) * up x), of one or of chosen experts.
 struct mlp_config {
-  std::int64_t width = 0;     // inner width, of each expert if there are any
-  bool bias = false;          // dense layers only
-  std::int64_t experts = 0;   // 0: dense
-  std::int64_t top = 0;       // experts per token
-  bool normalise_top = false; // their weights sum to one
+  std::int64_t width = 0;        // inner width, of each expert if there are any
+  bool bias = false;             // dense layers only
+  std::int64_t experts = 0;      // 0: dense
+  std::int64_t top = 0;          // experts per token
+  bool normalise_top = false;    // their weights sum to one
+  std::int64_t shared_width = 0; // of one more expert that serves all tokens, by a gate of its own; 0: none
 };
 
 /// One pre-norm decoder block: x += attention(norm(x)); x += mlp(norm(x)).
@@ -30,6 +31,7 @@ struct block_config {
   float norm_epsilon = 0.0F;
   attention_config attention;
   mlp_config mlp;
+  bool layer_scale = false; // what attention and MLP add is scaled channel by channel
 };
 
 } // namespace omni

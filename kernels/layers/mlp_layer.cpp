@@ -65,6 +65,26 @@ void chosen_experts(const tensor& gathered, const tensor& values, const expert_g
   }
 }
 
+/// The expert of all tokens and the logits of its gate; empty if there is none.
+struct shared_expert {
+  tensor values;     // [rows, hidden]
+  tensor gate_logit; // [rows, 1]
+};
+
+shared_expert run_shared_expert(linear_rows& x, const shape& out, const mlp_config& c, const mlp_weights& w,
+                                const op_context& context) {
+  if (c.shared_width == 0) return {};
+  const shared_expert made{context.scratch.take(dtype::f32, out), context.scratch.take(dtype::f32, {out[0], 1})};
+  const workspace::scope scope(context.scratch);
+  const tensor inner = context.scratch.take(dtype::f32, {out[0], c.shared_width});
+  const linear_job jobs[] = {{x.times(w.shared.up), x.times(w.shared.gate), inner},
+                             {x.times(w.shared_gate), {}, made.gate_logit}};
+  linear(jobs, context);
+  linear_rows inner_rows(inner, context);
+  linear({inner_rows.times(w.shared.down), {}, made.values}, context);
+  return made;
+}
+
 void moe_mlp(linear_rows& x, const tensor& out, const mlp_config& c, const mlp_weights& w,
              const layer_observer& observe, const op_context& context) {
   const workspace::scope scope(context.scratch);
@@ -88,7 +108,8 @@ void moe_mlp(linear_rows& x, const tensor& out, const mlp_config& c, const mlp_w
                 static_cast<std::size_t>(hidden) * sizeof(float));
   const tensor values = context.scratch.take(dtype::f32, {rows * c.top, hidden});
   chosen_experts(gathered, values, groups, c.width, w.experts, context);
-  combine_experts({values, slots, weights, out}, context);
+  const shared_expert shared = run_shared_expert(x, out.extents, c, w, context);
+  combine_experts({values, slots, weights, shared.values, shared.gate_logit, out}, context);
 }
 
 } // namespace

@@ -17,6 +17,8 @@ struct mlp_weights {
   gated_mlp_weights dense;                // if there are no experts
   linear_weights router;                  // [experts, hidden]
   std::vector<gated_mlp_weights> experts; // [experts]
+  gated_mlp_weights shared;               // if there is a shared expert
+  linear_weights shared_gate;             // [1, hidden]
 };
 
 /// The feed-forward part of one layer. x: [rows, hidden], normed. out: [rows, hidden] f32, written.

@@ -66,18 +66,24 @@ float rope_amplitude(const rope_config& c) {
 }
 
 rope_angles::rope_angles(rope_config config)
-    : config_(std::move(config)), frequencies_(rope_frequencies(config_, 0)), amplitude_(rope_amplitude(config_)) {}
+    : config_(std::move(config)), frequencies_(rope_frequencies(config_, 0)), amplitude_(rope_amplitude(config_)) {
+  for (std::int64_t j = 0; j < config_.dims / 2; ++j) {
+    const bool height = j % 3 == 1 && j < 3 * config_.sections[1];
+    const bool width = j % 3 == 2 && j < 3 * config_.sections[2];
+    axes_.push_back(height ? &rope_position::height : width ? &rope_position::width : &rope_position::time);
+  }
+}
 
-void rope_angles::fill(std::span<const std::int32_t> positions, const tensor& cos, const tensor& sin) const {
+void rope_angles::fill(std::span<const rope_position> positions, const tensor& cos, const tensor& sin) const {
   const std::size_t half = frequencies_.size();
   for (std::size_t r = 0; r < positions.size(); ++r) {
-    const std::int64_t position = positions[r];
+    const auto position = static_cast<std::int64_t>(positions[r].time);
     const bool stretched = config_.kind == rope_kind::dynamic && position >= config_.original_context;
     const std::vector<float> own = stretched ? rope_frequencies(config_, position + 1) : std::vector<float>();
     const float* const frequencies = stretched ? own.data() : frequencies_.data();
     for (std::size_t i = 0; i < half; ++i) {
       // The angle is rounded to F32 before it is turned, as in the reference.
-      const float angle = static_cast<float>(position) * frequencies[i];
+      const float angle = positions[r].*axes_[i] * frequencies[i];
       cos.f32()[r * half + i] = std::cos(angle) * amplitude_;
       sin.f32()[r * half + i] = std::sin(angle) * amplitude_;
     }

@@ -2,6 +2,7 @@
 
 #include "kernels/core/tensor.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,6 +26,20 @@ struct rope_config {
   bool whole_bounds = true;               // yarn: the ramp's ends are rounded outwards
   std::optional<double> attention_factor; // yarn: of cos and sin; otherwise 0.1 ln(factor) + 1
   std::vector<float> divisors;            // [dims / 2] of each frequency, or empty (GGUF rope_freqs)
+  /// Pairs that turn by time, height and width, which sum to dims / 2; zeros: all by time. They are interleaved: while
+  /// a part has pairs left, pair j turns by height if j % 3 = 1 and by width if j % 3 = 2 (Qwen3-Omni).
+  std::array<std::int64_t, 3> sections{};
+};
+
+/// Where a token stands. Text goes on in all three at once; the parts of a picture share their time.
+struct rope_position {
+  float time = 0.0F, height = 0.0F, width = 0.0F;
+
+  rope_position() = default;
+  rope_position(std::int32_t text) // NOLINT(google-explicit-constructor): a number is a place in a text
+      : time(static_cast<float>(text)), height(time), width(time) {}
+  rope_position(float t, float h, float w) : time(t), height(h), width(w) {}
+  friend bool operator==(const rope_position&, const rope_position&) = default;
 };
 
 /// Frequencies in radians per position, [dims / 2]. `length` matters to `dynamic` only: tokens of the sequence.
@@ -40,12 +55,13 @@ class rope_angles {
 public:
   explicit rope_angles(rope_config config);
   /// cos, sin: [positions, dims / 2] f32, written.
-  void fill(std::span<const std::int32_t> positions, const tensor& cos, const tensor& sin) const;
+  void fill(std::span<const rope_position> positions, const tensor& cos, const tensor& sin) const;
   [[nodiscard]] std::int64_t dims() const { return config_.dims; }
 
 private:
   rope_config config_;
   std::vector<float> frequencies_;
+  std::vector<float rope_position::*> axes_; // [dims / 2] what each pair turns by
   float amplitude_;
 };
 

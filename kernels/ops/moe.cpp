@@ -14,6 +14,9 @@ void route(const route_args& args, const op_context& context) {
 void combine_experts(const combine_experts_args& args, const op_context& context) {
   OMNI_CHECK(args.slots.extents == args.weights.extents && args.slots.rows() == args.out.rows(), "slots for each row");
   OMNI_CHECK(args.values.columns() == args.out.columns(), "values are as wide as the output");
+  OMNI_CHECK(args.shared.empty() ||
+                 (args.shared.extents == args.out.extents && args.shared_logit.rows() == args.out.rows()),
+             "a shared expert serves every row");
   context.device.combine_experts(args, context);
 }
 

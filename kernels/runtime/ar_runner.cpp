@@ -101,7 +101,14 @@ step_result ar_runner::execute(const batch& work) {
   const op_context context{cpu_device(), scratch_, lane_};
   const tensor logits =
       scratch_.take(dtype::f32, {static_cast<std::int64_t>(input_.logit_rows.size()), info_.vocab_size});
-  model_->forward({input_.ids, input_.positions, input_.sequences, input_.logit_rows, &cache_, logits,
+  model_->forward({input_.ids,
+                   input_.positions,
+                   input_.sequences,
+                   input_.logit_rows,
+                   &cache_,
+                   logits,
+                   {},
+                   {},
                    observer_ ? &observer_ : nullptr},
                   context);
   sample(work, logits, result);

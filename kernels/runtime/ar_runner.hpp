@@ -32,7 +32,7 @@ private:
   /// The rows of the current step; kept to reuse their memory.
   struct step_input {
     std::vector<std::int32_t> ids;
-    std::vector<std::int32_t> positions;
+    std::vector<rope_position> positions;
     std::vector<sequence_rows> sequences;
     std::vector<std::int32_t> logit_rows;
     std::vector<std::size_t> samplers; // index of the item that each of `logit_rows` belongs to

@@ -28,6 +28,16 @@ std::optional<double> optional_float(const hf_config& c, const char* key) {
   return c.has(key) ? std::optional(c.required_float(key)) : std::nullopt;
 }
 
+/// Parts of rope that turn by time, height and width: `mrope_section`.
+void read_sections(const std::optional<hf_config>& scaling, rope_config& r, const std::string& where) {
+  if (!scaling || !scaling->has("mrope_section")) return;
+  const auto sections = scaling->ints("mrope_section", {0, limit::head_dim.high});
+  if (sections.size() != 3) reject(where, "mrope_section must have three numbers");
+  if (!scaling->bool_or("interleaved", scaling->bool_or("mrope_interleaved", false)))
+    reject(where, "only interleaved parts of rope (mrope_section with \"interleaved\": true) are supported");
+  std::copy(sections.begin(), sections.end(), r.sections.begin());
+}
+
 /// `rope_parameters` (newer files, with theta inside) or `rope_scaling` beside `rope_theta`.
 rope_config read_rope(const hf_config& c, std::int64_t head_dim, std::int64_t context) {
   rope_config r;
@@ -49,6 +59,7 @@ rope_config read_rope(const hf_config& c, std::int64_t head_dim, std::int64_t co
     r.whole_bounds = s.bool_or("truncate", true);
     r.attention_factor = optional_float(s, "attention_factor");
   }
+  read_sections(scaling, r, c.where());
   // Scaling by sequence length begins where the model was trained to, whatever else the file says.
   if (r.kind == rope_kind::dynamic) r.original_context = context;
   if (!(turning > 0.0 && turning <= 1.0)) reject(c.where(), "partial_rotary_factor must lie in (0, 1]");
@@ -75,7 +86,8 @@ mlp_config read_mlp(const hf_config& c, const std::string& family, std::int64_t 
     return m;
   }
   m.width = c.required_int("moe_intermediate_size", limit::width);
-  m.experts = c.required_int("num_experts", {1, limit::experts.high});
+  m.experts =
+      c.required_int(c.has("num_local_experts") ? "num_local_experts" : "num_experts", {1, limit::experts.high});
   m.top = c.required_int("num_experts_per_tok", {1, limit::experts.high});
   m.normalise_top = c.bool_or("norm_topk_prob", false);
   return m;
@@ -91,20 +103,16 @@ void reject_architecture(const std::string& where, const std::string& found) {
   reject(where, "the architecture " + shown(found) + " is not supported; supported text decoders are " + list);
 }
 
-decoder_config decoder_config_from(const hf_config& c, const std::optional<hf_config>& generation) {
+decoder_config inner_decoder_config(const hf_config& c, const std::string& family) {
   decoder_config d;
-  d.family = c.string_or("model_type", "");
-  if (std::find(supported.begin(), supported.end(), d.family) == supported.end())
-    reject_architecture(c.where(), d.family);
+  d.family = family;
   if (c.has("quantization_config"))
     reject(c.where(), "quantised Hugging Face checkpoints are not supported; use the model in GGUF or unquantised");
   const std::string act = c.string_or("hidden_act", "silu");
   if (act != "silu") reject(c.where(), "hidden_act is " + shown(act) + ", only silu is supported");
-  d.vocab = c.required_int("vocab_size", limit::vocab);
   d.hidden = c.required_int("hidden_size", limit::width);
   d.context = c.required_int("max_position_embeddings", limit::context);
   d.norm_epsilon = static_cast<float>(c.float_or("rms_norm_eps", 1e-6));
-  if (c.has("tie_word_embeddings")) d.tied = c.required_bool("tie_word_embeddings");
 
   attention_config a;
   a.heads = c.required_int("num_attention_heads", limit::heads);
@@ -125,9 +133,18 @@ decoder_config decoder_config_from(const hf_config& c, const std::optional<hf_co
     d.blocks.push_back({d.hidden, d.norm_epsilon, a, read_mlp(c, d.family, i)});
   }
   d.rope = read_rope(c, a.head_dim, d.context);
+  check_decoder_config(d, c.where());
+  return d;
+}
+
+decoder_config decoder_config_from(const hf_config& c, const std::optional<hf_config>& generation) {
+  const std::string family = c.string_or("model_type", "");
+  if (std::find(supported.begin(), supported.end(), family) == supported.end()) reject_architecture(c.where(), family);
+  decoder_config d = inner_decoder_config(c, family);
+  d.vocab = c.required_int("vocab_size", limit::vocab);
+  if (c.has("tie_word_embeddings")) d.tied = c.required_bool("tie_word_embeddings");
   if (generation) d.eos_ids = narrow(generation->ints("eos_token_id"));
   if (d.eos_ids.empty()) d.eos_ids = narrow(c.ints("eos_token_id"));
-  check_decoder_config(d, c.where());
   return d;
 }
 
@@ -143,6 +160,8 @@ void check_decoder_config(const decoder_config& d, const std::string& where) {
   const bool scaled = r.kind == rope_kind::dynamic || r.kind == rope_kind::llama3 || r.kind == rope_kind::yarn;
   if (!(r.theta > 1.0) || !(r.factor > 0.0) || (scaled && r.original_context < 1))
     reject(where, "rope needs a theta above 1, a positive factor and the context that it scales");
+  if (const auto& s = r.sections; s != std::array<std::int64_t, 3>{} && s[0] + s[1] + s[2] != r.dims / 2)
+    reject(where, "mrope_section must sum to " + std::to_string(r.dims / 2) + ", the pairs that rope turns");
   if (r.kind == rope_kind::dynamic && r.dims < 4) reject(where, "dynamic rope needs at least 4 turning dims");
   if (r.kind == rope_kind::llama3 &&
       !(r.high_frequency_factor > r.low_frequency_factor && r.low_frequency_factor > 0.0))

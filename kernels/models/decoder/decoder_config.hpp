@@ -23,6 +23,9 @@ struct decoder_config {
   rope_config rope;
   std::vector<block_config> blocks;
   std::vector<std::int32_t> eos_ids;
+  /// The residual stream after so many layers, before anything is added to it there, is handed on for rows of media;
+  /// 0: nothing is.
+  std::int64_t accept_layer = 0;
 };
 
 /// From config.json. `generation`: generation_config.json if there is one; its eos ids win. Throws `load_error`, for an
@@ -30,6 +33,10 @@ struct decoder_config {
 decoder_config decoder_config_from(const hf_config& config, const std::optional<hf_config>& generation);
 /// From the metadata of a GGUF file, and from which tensors it has.
 decoder_config decoder_config_from(const gguf_file& file);
+
+/// The decoder that an object inside of a larger model's config.json describes, built like `family`. Of its vocabulary,
+/// head and eos ids nothing is read. Throws `load_error`.
+decoder_config inner_decoder_config(const hf_config& config, const std::string& family);
 
 /// Throws `load_error` for what no checkpoint can mean: heads that do not divide, more choices than experts, odd rope.
 void check_decoder_config(const decoder_config& config, const std::string& where);

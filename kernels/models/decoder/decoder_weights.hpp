@@ -3,7 +3,7 @@
 #include "kernels/layers/decoder_block.hpp"
 #include "kernels/models/decoder/decoder_config.hpp"
 #include "kernels/models/decoder/weight_names.hpp"
-#include "kernels/weights/checkpoint.hpp"
+#include "kernels/models/weight_reader.hpp"
 
 #include <vector>
 
@@ -20,8 +20,12 @@ struct decoder_weights {
 
 /// Packs a checkpoint's tensors; those that no layer uses are ignored. `as_f32` turns every weight into F32.
 /// Throws `load_error` naming file, tensor, expected and found.
-decoder_weights load_decoder_weights(const decoder_config& config, const checkpoint& file, name_style style,
+decoder_weights load_decoder_weights(const decoder_config& config, const checkpoint& file, const tensor_names& names,
                                      bool as_f32);
+
+/// The blocks and the last norm alone, for decoders that are fed otherwise than from a table of tokens.
+void read_decoder_blocks(const decoder_config& config, weight_reader& from, const tensor_names& names,
+                         decoder_weights& to);
 
 /// A hash over names, types and shapes of all tensors and a sample of their bytes.
 std::uint64_t fingerprint_of(const checkpoint& file);

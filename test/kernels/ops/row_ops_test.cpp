@@ -87,10 +87,24 @@ TEST(combine_experts, weighs_and_adds_the_slots_of_a_row) {
   compute_fixture on;
   std::vector<float> values = {1, 2, 10, 20, 100, 200, 1000, 2000}, weights = {0.5F, 2.0F, 1.0F, 3.0F}, out(4);
   std::vector<std::int32_t> slots = {3, 0, 1, 2};
-  combine_experts({tensor(values.data(), {4, 2}), tensor(slots.data(), {2, 2}), tensor(weights.data(), {2, 2}),
+  combine_experts({tensor(values.data(), {4, 2}),
+                   tensor(slots.data(), {2, 2}),
+                   tensor(weights.data(), {2, 2}),
+                   {},
+                   {},
                    tensor(out.data(), {2, 2})},
                   on.context);
   EXPECT_EQ(out, (std::vector<float>{502, 1004, 310, 620}));
+}
+
+TEST(combine_experts, adds_the_shared_expert_by_its_gate) {
+  compute_fixture on;
+  std::vector<float> values = {1, 2, 10, 20}, weights = {2.0F, 1.0F}, shared = {4, 8, 100, 200}, gate = {0, 50}, out(4);
+  std::vector<std::int32_t> slots = {0, 1};
+  combine_experts({tensor(values.data(), {2, 2}), tensor(slots.data(), {2, 1}), tensor(weights.data(), {2, 1}),
+                   tensor(shared.data(), {2, 2}), tensor(gate.data(), {2, 1}), tensor(out.data(), {2, 2})},
+                  on.context);
+  EXPECT_EQ(out, (std::vector<float>{4, 8, 110, 220}));
 }
 
 } // namespace

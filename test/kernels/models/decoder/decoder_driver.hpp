@@ -16,6 +16,8 @@ struct fed_part {
   std::vector<std::int32_t> tokens;
   std::int32_t position = 0;
   std::vector<std::int32_t> blocks;
+  std::vector<rope_position> positions = {}; // of all tokens, if they are not those of text
+  std::vector<media_row> media = {};         // rows counted from the part's first token
 };
 
 /// Runs a model's steps directly, with a cache of its own. Block tables are the test's.
@@ -28,7 +30,9 @@ public:
 
   /// Logits [rows, vocab] of all rows of all parts.
   std::vector<float> feed(const std::vector<fed_part>& parts) {
-    std::vector<std::int32_t> ids, positions, rows;
+    std::vector<std::int32_t> ids, rows;
+    std::vector<rope_position> positions;
+    std::vector<media_row> media;
     std::vector<sequence_rows> sequences;
     for (const auto& part : parts) {
       sequences.push_back({static_cast<std::int64_t>(ids.size()), static_cast<std::int64_t>(part.tokens.size()),
@@ -36,15 +40,21 @@ public:
       for (std::size_t i = 0; i < part.tokens.size(); ++i) {
         rows.push_back(static_cast<std::int32_t>(ids.size()));
         ids.push_back(part.tokens[i]);
-        positions.push_back(part.position + static_cast<std::int32_t>(i));
+        positions.push_back(part.positions.empty() ? part.position + static_cast<std::int32_t>(i) : part.positions[i]);
+      }
+      for (auto m : part.media) {
+        m.row += static_cast<std::int32_t>(sequences.back().first_row);
+        media.push_back(m);
       }
     }
     std::vector<float> logits(ids.size() * static_cast<std::size_t>(model_->config().vocab));
     const workspace::scope scope(scratch_);
     const thread_pool::lane::step step(lane_, 0);
     const tensor out(logits.data(), {static_cast<std::int64_t>(ids.size()), model_->config().vocab});
+    accepted.resize(media.size() * static_cast<std::size_t>(model_->config().hidden));
+    const tensor kept(accepted.data(), {static_cast<std::int64_t>(media.size()), model_->config().hidden});
     const tensor_observer observer = [this](const std::string& name, const tensor& t) { keep(name, t); };
-    model_->forward({ids, positions, sequences, rows, &cache_, out, watching_ ? &observer : nullptr},
+    model_->forward({ids, positions, sequences, rows, &cache_, out, media, kept, watching_ ? &observer : nullptr},
                     {cpu_device(), scratch_, lane_});
     return logits;
   }
@@ -65,6 +75,7 @@ public:
   void watch() { watching_ = true; }
   std::map<std::string, std::vector<float>> seen;
   std::map<std::string, std::vector<std::int32_t>> seen_ids;
+  std::vector<float> accepted; // of the last step's rows of media
 
 private:
   void keep(const std::string& name, const tensor& t) {

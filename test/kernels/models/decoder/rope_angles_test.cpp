@@ -54,7 +54,7 @@ TEST(rope_angles, turn_position_times_frequency) {
   const rope_angles angles(config);
   const auto frequencies = rope_frequencies(config, 0);
   std::vector<float> cos(4), sin(4);
-  angles.fill(std::vector<std::int32_t>{0, 1000}, tensor(cos.data(), {2, 2}), tensor(sin.data(), {2, 2}));
+  angles.fill(std::vector<rope_position>{0, 1000}, tensor(cos.data(), {2, 2}), tensor(sin.data(), {2, 2}));
   const float amplitude = 0.1F * std::log(4.0F) + 1.0F;
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_FLOAT_EQ(cos[i], amplitude);
@@ -68,8 +68,8 @@ TEST(rope_angles, stretch_by_the_position_alone_when_dynamic) {
   const rope_config config = config_of(rope_kind::dynamic, 8, 2.0, 100);
   const rope_angles angles(config);
   std::vector<float> cos(8), sin(8), alone_cos(4), alone_sin(4);
-  angles.fill(std::vector<std::int32_t>{99, 300}, tensor(cos.data(), {2, 4}), tensor(sin.data(), {2, 4}));
-  angles.fill(std::vector<std::int32_t>{300}, tensor(alone_cos.data(), {1, 4}), tensor(alone_sin.data(), {1, 4}));
+  angles.fill(std::vector<rope_position>{99, 300}, tensor(cos.data(), {2, 4}), tensor(sin.data(), {2, 4}));
+  angles.fill(std::vector<rope_position>{300}, tensor(alone_cos.data(), {1, 4}), tensor(alone_sin.data(), {1, 4}));
   const auto near = rope_frequencies(config, 100), far = rope_frequencies(config, 301);
   EXPECT_LT(far[3], near[3]);
   for (std::size_t i = 0; i < 4; ++i) {
