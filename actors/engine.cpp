@@ -102,7 +102,8 @@ expected<std::unique_ptr<engine>> engine::start(engine_config config, model_load
     } catch (const load_error& problem) {
       return fail(errc::load_failed, problem.what());
     }
-    stages.push_back({stage.model_stage, models.back()->tokenizer() != nullptr, stage.final_output_type});
+    stages.push_back({stage.model_stage, models.back()->tokenizer() != nullptr, stage.final_output_type,
+                      models.back()->ports()});
   }
   auto graph = stage_graph::make(std::move(stages));
   if (!graph) return tl::unexpected(graph.error());
@@ -117,7 +118,7 @@ expected<std::unique_ptr<engine>> engine::start(engine_config config, model_load
 engine::engine(std::unique_ptr<impl> state) : impl_(std::move(state)) {}
 
 engine::~engine() {
-  caf::anon_send(impl_->orchestrator, stop_engine{});
+  stop();
   caf::anon_send_exit(impl_->logger, caf::exit_reason::user_shutdown);
 }
 
@@ -211,6 +212,8 @@ void engine::drain(std::function<void()> done) {
   ask<engine_drained>(impl_->system, impl_->orchestrator, drain_engine{},
                       [done = std::move(done)](engine_drained) { done(); }, {});
 }
+
+void engine::stop() { caf::anon_send(impl_->orchestrator, stop_engine{}); }
 
 // -- replicas ---------------------------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ public:
   /// `load` is for programs that bring models of their own.
   static expected<std::unique_ptr<engine>> start(engine_config config, model_loader load = load_stage_model);
 
-  /// Stops: requests that still run fail with `shutting_down`.
+  /// Stops, and waits until all actors have ended.
   ~engine();
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
@@ -56,6 +56,8 @@ public:
 
   /// Stops admitting (`shutting_down`); `done` is called once no request is left.
   void drain(std::function<void()> done);
+  /// Ends all work: requests that still run fail with `shutting_down`, and so do later ones. Returns at once.
+  void stop();
 
   /// Prints the console statistics now. Returns at once; nothing happens when statistics are off.
   void do_log_stats();

@@ -3,13 +3,54 @@
 #include <algorithm>
 
 namespace omni {
+namespace {
+
+const char* name_of(payload::kind kind) {
+  switch (kind) {
+  case payload::kind::text:
+    return "text";
+  case payload::kind::tokens:
+    return "tokens";
+  case payload::kind::rows:
+    return "frames";
+  case payload::kind::samples:
+    return "sound";
+  }
+  return "nothing";
+}
+
+std::string name_of(const std::vector<stage_graph::stage>& stages, std::size_t at) {
+  return "Stage " + std::to_string(at) + " (" + stages[at].name + ")";
+}
+
+/// Whether the stage at `at` gets what it reads and can answer with what it should.
+expected<void> check_stage(const std::vector<stage_graph::stage>& stages, std::size_t at) {
+  const auto& one = stages[at];
+  if (at > 0 && one.text)
+    return fail(errc::invalid_request,
+                name_of(stages, at) + " works on text, but only the first stage may: reorder the stages.");
+  if (at == 0 && !one.text && one.ports.reads != payload::kind::text)
+    return fail(errc::invalid_request, name_of(stages, at) + " reads " + name_of(one.ports.reads) +
+                                           ", so it cannot be the first stage: put the stage that makes them before "
+                                           "it.");
+  if (at > 0 && one.ports.reads != stages[at - 1].ports.hands_on)
+    return fail(errc::invalid_request, name_of(stages, at) + " reads " + name_of(one.ports.reads) + ", but " +
+                                           name_of(stages, at - 1) + " hands on " +
+                                           name_of(stages[at - 1].ports.hands_on) + ": reorder the stages.");
+  if (!one.final_output) return {};
+  const auto wanted = *one.final_output == modality::text ? payload::kind::text : payload::kind::samples;
+  if (one.ports.answers == wanted) return {};
+  return fail(errc::invalid_request, name_of(stages, at) + " cannot answer with " +
+                                         (wanted == payload::kind::text ? "text" : "audio") +
+                                         ": set final_output_type at a stage that makes it.");
+}
+
+} // namespace
 
 expected<stage_graph> stage_graph::make(std::vector<stage> stages) {
   if (stages.empty()) return fail(errc::invalid_request, "A pipeline needs at least one stage: give its stages.");
-  for (std::size_t at = 1; at < stages.size(); ++at)
-    if (stages[at].text)
-      return fail(errc::invalid_request, "Stage " + std::to_string(at) + " (" + stages[at].name +
-                                             ") works on text, but only the first stage may: reorder the stages.");
+  for (std::size_t at = 0; at < stages.size(); ++at)
+    if (auto good = check_stage(stages, at); !good) return tl::unexpected(good.error());
   if (std::ranges::none_of(stages, [](const stage& one) { return one.final_output.has_value(); }))
     return fail(errc::invalid_request,
                 "No stage has a final_output_type, so nothing would be answered: set it for the last stage.");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/models/stage_model.hpp"
 #include "messages/config.hpp"
 #include "messages/errc.hpp"
 #include "messages/stage_task.hpp"
@@ -18,6 +19,7 @@ public:
     std::string name;  // "thinker", for messages to people
     bool text = false; // works on tokens and brings a tokenizer; else it is a voice stage
     std::optional<modality> final_output;
+    stage_ports ports{};
   };
   /// Stages first..last, in order.
   struct path {

@@ -20,6 +20,22 @@ const CLI::Validator origin(
     },
     "ORIGIN");
 
+/// What an unset shell variable gives is not a value.
+const CLI::Validator not_empty(
+    [](const std::string& given) { return given.empty() ? std::string("an empty value says nothing") : std::string(); },
+    "");
+
+/// A number of seconds; CLI::Range lets NaN pass.
+CLI::Validator seconds_from(double least) {
+  constexpr double most = 1e6;
+  return {[=](const std::string& given) {
+            double value = 0;
+            const bool good = CLI::detail::lexical_cast(given, value) && value >= least && value <= most;
+            return good ? std::string() : "'" + given + "' is not a number of seconds in the range given in --help";
+          },
+          "SECONDS in [" + CLI::detail::to_string(least) + " - 1e6]"};
+}
+
 /// Keeps what was given apart from what was not, which CLI11 does not.
 template <class T>
 CLI::Option* add(CLI::App& app, const std::string& names, std::optional<T>& into, const std::string& help) {
@@ -33,9 +49,11 @@ void add_model_flags(CLI::App& app, serve_options& into) {
          "model,--model", into.model,
          "Checkpoint to serve: FILE.gguf or a Hugging Face directory (text), VOICE.onnx (speech). Without it the "
          "default pipeline smollm2-piper is served")
+      ->check(not_empty)
       ->group(group);
   app.add_option("--deploy-config", into.deploy_config,
                  "Pipeline: a YAML file, or a built-in name (smollm2-piper, piper)")
+      ->check(not_empty)
       ->group(group);
   app.add_option("--stage-overrides", into.stage_overrides,
                  R"(Changes to stages of the pipeline, as JSON: {"1": {"num_replicas": 2}})")
@@ -43,9 +61,11 @@ void add_model_flags(CLI::App& app, serve_options& into) {
   app.add_option("--served-model-name", into.served_model_names,
                  "Name that clients may use for the model (repeatable; the first is in the answers)")
       ->allow_extra_args(false)
+      ->check(not_empty)
       ->group(group);
   app.add_option("--chat-template", into.chat_template,
                  "File with a Jinja chat template to use instead of the checkpoint's")
+      ->check(not_empty)
       ->group(group);
   add(app, "--dtype", into.dtype, "auto: as the checkpoint stores it; float32: exact and slow")
       ->check(CLI::IsMember({"auto", "float32"}))
@@ -61,7 +81,10 @@ void add_model_flags(CLI::App& app, serve_options& into) {
 
 void add_server_flags(CLI::App& app, serve_options& into) {
   const std::string group = "Server";
-  app.add_option("--host", into.host, "Address to listen on")->capture_default_str()->group(group);
+  app.add_option("--host", into.host, "Address to listen on")
+      ->check(not_empty)
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--port", into.port, "Port to listen on; 0 takes a free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str()
@@ -69,6 +92,7 @@ void add_server_flags(CLI::App& app, serve_options& into) {
   app.add_option("--api-key", into.api_keys,
                  "Key that clients must send for /v1 (repeatable; also from OMNI_API_KEY or VLLM_API_KEY)")
       ->allow_extra_args(false)
+      ->check(not_empty)
       ->group(group);
   app.add_option("--allowed-origins", into.allowed_origins,
                  "Web page (origin) whose scripts may read answers (repeatable; * allows all)")
@@ -81,7 +105,7 @@ void add_server_flags(CLI::App& app, serve_options& into) {
       ->capture_default_str()
       ->group(group);
   app.add_option("--drain-timeout", into.drain_timeout_s, "Seconds that running requests get to finish after SIGTERM")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(seconds_from(0))
       ->capture_default_str()
       ->group(group);
 }
@@ -89,7 +113,7 @@ void add_server_flags(CLI::App& app, serve_options& into) {
 void add_engine_flags(CLI::App& app, serve_options& into) {
   const std::string group = "Scheduling and memory";
   add(app, "--max-num-seqs", into.max_num_seqs, "Sequences that one step of a stage works on (default 16)")
-      ->check(CLI::Range(1, 65536))
+      ->check(CLI::Range(1, 4096))
       ->group(group);
   add(app, "--max-num-batched-tokens", into.max_num_batched_tokens,
       "Tokens that one step of a text stage works on (default 512)")
@@ -99,12 +123,12 @@ void add_engine_flags(CLI::App& app, serve_options& into) {
       "Requests admitted at once, running or waiting; one more is answered 429 (default 256)")
       ->check(CLI::Range(1, 1'000'000))
       ->group(group);
-  add(app, "--block-size", into.block_size, "Tokens per KV cache block (default 16)")
-      ->check(CLI::Range(1, 4096))
+  add(app, "--block-size", into.block_size, "Tokens per KV cache block, a multiple of 16 (default 16)")
+      ->check(CLI::Range(16, 1024))
       ->group(group);
   add(app, "--kv-cache-memory-bytes", into.kv_cache_memory_bytes,
-      "KV cache of each replica of a text stage (default: enough for max-num-seqs times 1024 tokens, at most 256 MiB)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50U))
+      "KV cache of each replica of a text stage (default: enough for max-num-seqs times 1024 tokens, at most 224 MiB)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 46U))
       ->group(group);
   app.add_flag_callback(
          "--enable-prefix-caching", [&into] { into.enable_prefix_caching = true; },
@@ -117,7 +141,9 @@ void add_engine_flags(CLI::App& app, serve_options& into) {
       "Which replica of a stage gets a request (default least-queue-length)")
       ->check(CLI::IsMember({"random", "round-robin", "least-queue-length"}))
       ->group(group);
-  add(app, "--seed", into.seed, "Seed of requests that bring none (default 0)")->group(group);
+  add(app, "--seed", into.seed, "Seed of requests that bring none (default 0)")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
   add(app, "--threads", into.threads, "Compute threads (default: the cores this process may use)")
       ->check(CLI::Range(1, 4096))
       ->group(group);
@@ -137,7 +163,7 @@ void add_statistics_flags(CLI::App& app, serve_options& into) {
       ->check(CLI::IsMember({"stage", "engine"}))
       ->group(group);
   add(app, "--log-stats-interval", into.log_stats_interval_s, "Seconds between console lines (default 10)")
-      ->check(CLI::Range(0.1, 1e6))
+      ->check(seconds_from(0.1))
       ->group(group);
 }
 

@@ -14,8 +14,8 @@ expected<void> read_generation_config(const std::filesystem::path& model, sampli
   if (!std::filesystem::is_directory(model, error) || !std::filesystem::exists(path, error)) return {};
   const auto text = read_text_file(path);
   if (!text) return tl::unexpected(text.error());
-  auto parsed = openai::parse_object(*text);
-  if (!parsed) return fail(errc::load_failed, path.string() + " cannot be used: " + parsed.error().message);
+  auto parsed = openai::parse_object(*text, path.string());
+  if (!parsed) return fail(errc::load_failed, parsed.error().message);
   openai::json kept;
   for (const char* name : {"temperature", "top_p", "top_k", "min_p", "repetition_penalty"})
     if (parsed->contains(name)) kept[name] = (*parsed)[name];

@@ -126,6 +126,8 @@ void connection::advance() {
   if (state_ == state::idle) {
     state_ = state::header;
     asked_at_ = std::chrono::steady_clock::now();
+    request_ = {};
+    name_.clear();
     method_.clear();
     match_ = {};
     arm(host_.options.bounds.header_timeout);
@@ -182,17 +184,20 @@ void connection::on_header() {
   state_ = state::body;
   asked_at_ = std::chrono::steady_clock::now();
   arm(host_.options.bounds.body_timeout);
-  request_ = {};
   method_ = request_.method = std::string(head.method_string());
-  match_ = {};
   for (const auto& field : head)
     request_.headers.push_back({std::string(field.name_string()), std::string(field.value())});
+  if (host_.options.name_request) name_ = host_.options.name_request(request_);
   http_1_0_ = head.version() == 10;
   head_only_ = request_.method == "HEAD";
   keep_alive_ = head.keep_alive();
   origin_ = std::string(request_.value("Origin"));
   if (!http_1_0_ && request_.value("Host").empty() && head.find(beast::http::field::host) == head.end())
     return refuse(400, "An HTTP/1.1 request must carry a Host header.");
+  if (head.find(beast::http::field::transfer_encoding) != head.end() && !parser_->chunked()) {
+    keep_alive_ = false; // where its body ends is not known
+    return refuse(501, "The only Transfer-Encoding known here is chunked.");
+  }
   if (!split_target(head.target(), request_.path, request_.query))
     return refuse(400, "The request's target is not a valid path.");
   if (request_.method == "OPTIONS") return; // answered without looking at its body
@@ -314,6 +319,8 @@ std::string connection::head_of(const response& what, std::optional<std::size_t>
                              .status = what.status,
                              .request_bytes = std::exchange(request_bytes_, 0)};
   std::vector<header> headers = what.headers;
+  if (name_.empty() && host_.options.name_request) name_ = host_.options.name_request(request_);
+  if (!name_.empty()) headers.push_back({"X-Request-Id", name_});
   if (!what.content_type.empty()) headers.push_back({"Content-Type", what.content_type});
   if (length && what.status != 204) headers.push_back({"Content-Length", std::to_string(*length)});
   if (!length && chunked_) headers.push_back({"Transfer-Encoding", "chunked"});

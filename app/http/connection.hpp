@@ -123,6 +123,7 @@ private:
   std::size_t discarded_ = 0;    // bytes thrown away while lingering
   request request_;
   router::match match_;
+  std::string name_;   // of the request, for X-Request-Id
   std::string origin_; // of the request, for CORS
   bool http_1_0_ = false;
   bool head_only_ = false;

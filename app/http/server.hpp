@@ -30,7 +30,9 @@ struct server_options {
   std::uint16_t port = 8000;      // 0: any free one, see server::port
   limits bounds;
   std::vector<std::string> allowed_origins; // for browsers (CORS); "*" allows all; empty: no CORS headers
-  /// Makes the body of what the server itself refuses (400, 404, 405, 408, 413, 417, 431, 500, 503).
+  /// The X-Request-Id of the answer to a request. Runs on the I/O thread: must be quick.
+  std::function<std::string(const request&)> name_request;
+  /// Makes the body of what the server itself refuses (400, 404, 405, 408, 413, 417, 431, 500, 501, 503).
   std::function<response(int status, std::string_view sentence)> error_page;
   /// Looks at a request before its body is read; an answer refuses it. Runs on the I/O thread: must be quick.
   std::function<std::optional<response>(const request&)> guard;

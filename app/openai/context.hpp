@@ -14,7 +14,7 @@
 
 namespace omni::openai {
 
-/// Random names, e.g. "chatcmpl-" and 32 hexadecimal digits. Used by the worker thread only.
+/// Random names, e.g. "chatcmpl-" and 32 hexadecimal digits. Used by one thread.
 class id_source {
 public:
   std::string hex(int digits);

@@ -29,9 +29,11 @@ void ready(context& server, responder_ptr to);
 void version(context& server, const responder_ptr& to);
 void metrics(context& server, responder_ptr to);
 
-/// All of them with their paths. `server` outlives the routes. Every answer carries X-Request-Id, the client's own if
-/// it sent one.
+/// All of them with their paths. `server` outlives the routes.
 void add_routes(context& server, http::router& routes);
+
+/// What X-Request-Id an answer carries: the client's own, if it sent one of at most 256 bytes.
+std::function<std::string(const http::request&)> request_namer();
 
 /// The check of API keys: paths under /v1 need "Authorization: Bearer KEY" with one of `keys`. Nothing if there are no
 /// keys.

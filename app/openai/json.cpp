@@ -35,19 +35,19 @@ std::string_view shape_problem(std::string_view text) {
 
 } // namespace
 
-expected<json> parse_object(std::string_view body) {
-  if (const auto problem = shape_problem(body); !problem.empty())
-    return fail(errc::invalid_request, "The request body " + std::string(problem) + ".");
+expected<json> parse_object(std::string_view text, const std::string& name) {
+  if (const auto problem = shape_problem(text); !problem.empty())
+    return fail(errc::invalid_request, name + " " + std::string(problem) + ".");
   json parsed;
   try {
-    parsed = json::parse(body);
+    parsed = json::parse(text);
   } catch (const json::exception& error) {
     std::string why = error.what(); // "[json.exception.parse_error.101] parse error at line ..."
     if (const auto end = why.find("] "); end != std::string::npos) why.erase(0, end + 2);
-    return fail(errc::invalid_request, "The request body is not valid JSON: " + why + ".");
+    return fail(errc::invalid_request, name + " is not valid JSON: " + why + ".");
   }
   if (!parsed.is_object())
-    return fail(errc::invalid_request, "The request body must be a JSON object, found " + shown(parsed) + ".");
+    return fail(errc::invalid_request, name + " must be a JSON object, found " + shown(parsed) + ".");
   return parsed;
 }
 

@@ -93,8 +93,12 @@ void read_tool_calls(fields& message, std::optional<failure>& problem, json& int
 json read_messages(fields& from, bool takes_parts, std::optional<failure>& problem) {
   json out = json::array();
   const json* list = from.list("messages", max_messages);
-  if (list == nullptr || list->empty()) {
+  if (list == nullptr) {
     from.refuse("messages", "must be a list of at least one message");
+    return out;
+  }
+  if (list->empty()) {
+    from.refuse_with("messages", "messages must hold at least one message, found none.");
     return out;
   }
   for (std::size_t i = 0; i < list->size() && !problem; ++i) {

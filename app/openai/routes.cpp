@@ -9,31 +9,6 @@ namespace {
 
 constexpr std::size_t max_request_id_bytes = 256;
 
-/// Adds X-Request-Id to whatever answer comes.
-class named_responder final : public http::responder {
-public:
-  named_responder(responder_ptr to, std::string id) : to_(std::move(to)), id_(std::move(id)) {}
-  void send(http::response what) override {
-    what.headers.push_back({"X-Request-Id", id_});
-    to_->send(std::move(what));
-  }
-  std::shared_ptr<http::stream_writer> stream(http::response head) override {
-    head.headers.push_back({"X-Request-Id", id_});
-    return to_->stream(std::move(head));
-  }
-  void on_close(std::function<void()> gone) override { to_->on_close(std::move(gone)); }
-
-private:
-  responder_ptr to_;
-  std::string id_;
-};
-
-responder_ptr named(context& server, const http::request& asked, responder_ptr to) {
-  std::string id(asked.value("X-Request-Id"));
-  if (id.empty() || id.size() > max_request_id_bytes) id = server.ids.hex(32);
-  return std::make_shared<named_responder>(std::move(to), std::move(id));
-}
-
 /// Whether the body is declared as JSON, or not declared at all. A browser always declares: text/plain without a
 /// preflight is how a strange page would reach a server on the loopback.
 bool says_json(const http::request& asked) {
@@ -45,14 +20,15 @@ bool says_json(const http::request& asked) {
 
 http::handler plain(context& server, std::function<void(context&, const http::request&, responder_ptr)> run) {
   return [&server, run = std::move(run)](const http::request& asked, responder_ptr to) {
-    run(server, asked, named(server, asked, std::move(to)));
+    run(server, asked, std::move(to));
   };
 }
 
 http::handler with_body(context& server,
                         std::function<void(context&, const http::request&, const json&, responder_ptr)> run) {
   return [&server, run = std::move(run)](const http::request& asked, responder_ptr to) {
-    to = named(server, asked, std::move(to));
+    if (const auto coding = asked.value("Content-Encoding"); !coding.empty() && !http::same_name(coding, "identity"))
+      return to->send(error_page(415, "Bodies are taken as they are: send this one without Content-Encoding."));
     if (!says_json(asked))
       return to->send(error_page(415, "The body must be JSON: send it with Content-Type: application/json."));
     const auto body = parse_object(asked.body);
@@ -62,6 +38,13 @@ http::handler with_body(context& server,
 }
 
 } // namespace
+
+std::function<std::string(const http::request&)> request_namer() {
+  return [ids = std::make_shared<id_source>()](const http::request& asked) {
+    const std::string_view own = asked.value("X-Request-Id");
+    return own.empty() || own.size() > max_request_id_bytes ? ids->hex(32) : std::string(own);
+  };
+}
 
 void add_routes(context& server, http::router& routes) {
   using http::request;

@@ -65,7 +65,7 @@ void version(context& server, const responder_ptr& to) {
 
 void metrics(context& server, responder_ptr to) {
   server.running.metrics_text([to = std::move(to)](std::string text) {
-    to->send({.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(text)});
+    to->send({.content_type = "text/plain; version=1.0.0; charset=utf-8", .body = std::move(text)});
   });
 }
 

@@ -18,6 +18,9 @@ namespace {
 
 constexpr const char* program_version = OMNI_VERSION;
 
+/// How long streams that are cut off get to send their error event.
+constexpr std::chrono::seconds farewell{2};
+
 constexpr int exit_failed = 1;
 constexpr int exit_wrong_use = 2;
 
@@ -80,6 +83,7 @@ http::server_options make_server_options(const cli::serve_options& options, engi
   out.bounds.bodies_bytes = std::max<std::size_t>(out.bounds.bodies_bytes, 2 * options.max_body_bytes);
   out.allowed_origins = options.allowed_origins;
   out.error_page = openai::error_page;
+  out.name_request = openai::request_namer();
   auto keys = options.api_keys;
   for (const char* name : {"OMNI_API_KEY", "VLLM_API_KEY"})
     if (auto key = environment(name); !key.empty()) keys.push_back(std::move(key));
@@ -126,7 +130,9 @@ void drain(http::server& server, openai::context& context, stop_signals& signals
   case stop_signals::outcome::finished:
     return log_info("Stopped: all requests are finished.");
   case stop_signals::outcome::timed_out:
-    return log_warning("Stopped: requests that were still running are cut off.");
+    context.running.stop();
+    signals.wait_for_finish(farewell);
+    return log_warning("Stopped: requests that were still running were ended with an error.");
   case stop_signals::outcome::signalled:
     log_warning("Stopped at once by a second signal.");
     std::_Exit(128 + signal); // nothing is left to save, and a step of a model may take long

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "kernels/core/thread_pool.hpp"
+#include "kernels/runtime/payload.hpp"
 #include "kernels/runtime/runner.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +27,19 @@ struct stage_model_spec {
 };
 
 struct runner_options {
-  std::int64_t kv_cache_bytes = 0;   // 0: enough for max_num_seqs sequences of 1024 tokens, at most 256 MiB
+  std::int64_t kv_cache_bytes = 0;   // 0: enough for max_num_seqs sequences of 1024 tokens, at most 224 MiB
   std::int32_t block_size = 16;
   std::int32_t max_num_seqs = 16;
   std::int32_t max_num_batched_tokens = 512;
   std::int32_t max_model_len = 0;    // 0: the model's own
   unsigned max_threads = 0;          // 0: all of the pool
+};
+
+/// How a stage fits into a chain.
+struct stage_ports {
+  payload::kind reads;                  // from the stage before it; tokens: a prompt
+  payload::kind hands_on;               // to the stage after it
+  std::optional<payload::kind> answers; // what a client may be given: text or samples
 };
 
 /// The read-only half of a stage: weights and what the front end asks of them. Shared by the stage's replicas.
@@ -40,6 +49,7 @@ public:
   virtual ~stage_model() = default;
   /// A new runner with its own state. `pool` must outlive it.
   [[nodiscard]] virtual std::unique_ptr<runner> make_runner(const runner_options& options, thread_pool& pool) const = 0;
+  [[nodiscard]] virtual stage_ports ports() const = 0;
   /// Text stages: tokenizer and chat template of the checkpoint; null otherwise (a template may be missing too).
   [[nodiscard]] virtual const text::tokenizer* tokenizer() const { return nullptr; }
   [[nodiscard]] virtual const text::chat_template* chat_template() const { return nullptr; }

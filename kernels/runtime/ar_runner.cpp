@@ -9,7 +9,7 @@
 namespace omni {
 namespace {
 
-constexpr std::int64_t default_cache_bytes = std::int64_t{256} << 20;
+constexpr std::int64_t default_cache_bytes = std::int64_t{224} << 20;
 constexpr std::int64_t default_tokens_per_sequence = 1024;
 
 /// Blocks of the cache, from the options; see runner_options.

@@ -110,6 +110,7 @@ bool speakable::escape() {
   if (!known(1)) return false;
   const char32_t c = at(1);
   if (c == U'(' || c == U')' || c == U'[' || c == U']' || c == U'\\') return drop(2); // marks of mathematics
+  if (c == U'*' || c == U'_' || c == U'`' || c == U'~') return drop(2); // shown, but nobody reads them aloud
   return is_ascii_punctuation(c) && !is_currency(c) ? say(c, 2) : drop(1);
 }
 

@@ -1,4 +1,5 @@
 #include "test/actors/pipeline_fixture.hpp"
+#include "test/support/fake_stages.hpp"
 
 namespace omni::test {
 namespace {
@@ -51,7 +52,7 @@ void pipeline_fixture::start(std::vector<int> counts) {
   orchestrator_options made;
   made.config = config;
   made.graph = *stage_graph::make(
-      {{"thinker", true, modality::text}, {"talker", false, {}}, {"code2wav", false, modality::audio}});
+      {fake_stage("thinker", modality::text), fake_stage("talker"), fake_stage("code2wav", modality::audio)});
   made.fingerprints = {7, 7, 7};
   for (const auto& stage : config.stages) models_.push_back(fake_stage_model(stage.model_stage, options));
   if (statistics) logger_ = keep(system.spawn(listen, &heard_by_logger));

@@ -1,4 +1,5 @@
 #include "actors/request_check.hpp"
+#include "test/support/fake_stages.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -20,7 +21,8 @@ protected:
     return good ? "accepted" : good.error().param;
   }
 
-  stage_graph graph = *stage_graph::make({{"thinker", true, modality::text}, {"voice", false, modality::audio}});
+  stage_graph graph = *stage_graph::make({test::fake_stage("thinker", modality::text), test::fake_stage("talker"),
+                                          test::fake_stage("code2wav", modality::audio)});
   runner_info limits;
   request what;
 };

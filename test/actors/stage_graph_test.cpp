@@ -1,13 +1,17 @@
-#include "actors/stage_graph.hpp"
+#include "test/support/fake_stages.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace omni {
 namespace {
 
+using test::fake_stage;
+using ::testing::HasSubstr;
+
 stage_graph chat() {
   return *stage_graph::make(
-      {{"thinker", true, modality::text}, {"talker", false, {}}, {"code2wav", false, modality::audio}});
+      {fake_stage("thinker", modality::text), fake_stage("talker"), fake_stage("code2wav", modality::audio)});
 }
 
 request asking(bool text, bool audio) {
@@ -70,9 +74,9 @@ TEST(stage_graph, carries_the_input_only_to_where_it_is_read) {
 }
 
 TEST(stage_graph, refuses_what_no_stage_makes) {
-  const auto text_only = *stage_graph::make({{"thinker", true, modality::text}});
+  const auto text_only = *stage_graph::make({fake_stage("thinker", modality::text)});
   EXPECT_EQ(text_only.path_of(asking(true, true)).error().param, "modalities");
-  const auto voice = *stage_graph::make({{"talker", false, {}}, {"code2wav", false, modality::audio}});
+  const auto voice = *stage_graph::make({fake_stage("talker"), fake_stage("code2wav", modality::audio)});
   EXPECT_EQ(voice.path_of(asking(true, false)).error().code, errc::invalid_request);
   EXPECT_EQ(chat().path_of(asking(false, false)).error().param, "modalities");
   request speech;
@@ -83,9 +87,23 @@ TEST(stage_graph, refuses_what_no_stage_makes) {
 }
 
 TEST(stage_graph, refuses_chains_that_cannot_work) {
-  EXPECT_FALSE(stage_graph::make({}));
-  EXPECT_FALSE(stage_graph::make({{"thinker", true, {}}}));
-  EXPECT_FALSE(stage_graph::make({{"talker", false, {}}, {"thinker", true, modality::text}}));
+  const auto refusal = [](std::vector<stage_graph::stage> stages) {
+    const auto made = stage_graph::make(std::move(stages));
+    return made ? std::string("none") : made.error().message;
+  };
+  const auto thinker = fake_stage("thinker", modality::text);
+  const auto talker = fake_stage("talker");
+  const auto code2wav = fake_stage("code2wav", modality::audio);
+  EXPECT_THAT(refusal({}), HasSubstr("at least one stage"));
+  EXPECT_THAT(refusal({fake_stage("thinker")}), HasSubstr("No stage has a final_output_type"));
+  EXPECT_THAT(refusal({talker, thinker}), HasSubstr("only the first stage may"));
+  EXPECT_EQ(refusal({code2wav, talker}), "Stage 0 (code2wav) reads frames, so it cannot be the first stage: put the "
+                                         "stage that makes them before it.");
+  EXPECT_EQ(refusal({thinker, code2wav}),
+            "Stage 1 (code2wav) reads frames, but Stage 0 (thinker) hands on text: reorder the stages.");
+  EXPECT_EQ(refusal({thinker, fake_stage("talker", modality::audio)}),
+            "Stage 1 (talker) cannot answer with audio: set final_output_type at a stage that makes it.");
+  EXPECT_THAT(refusal({fake_stage("thinker", modality::audio)}), HasSubstr("cannot answer with audio"));
 }
 
 } // namespace

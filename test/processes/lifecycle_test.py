@@ -68,8 +68,12 @@ class Lifecycle(unittest.TestCase):
 
     def test_the_drain_timeout_ends_what_does_not_finish(self):
         with Server("--drain-timeout", "0") as server:
-            open_stream(server.client(), 8000)
+            stream = open_stream(server.client(), 8000)
             server.terminate()
+            with self.assertRaises(openai.APIError) as cut:
+                for _ in stream:
+                    pass
+            self.assertEqual(cut.exception.code, "shutting_down")
             self.assertEqual(server.wait(), 0)
 
     def run_to_its_end(self, *flags, **environment):

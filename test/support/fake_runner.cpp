@@ -213,6 +213,11 @@ public:
     if (stage_ == "talker") return std::make_unique<fake_talker>(stage_, options_, number);
     return std::make_unique<fake_code2wav>(stage_, options_, number);
   }
+  [[nodiscard]] stage_ports ports() const override {
+    if (stage_ == "thinker") return {payload::kind::tokens, payload::kind::text, payload::kind::text};
+    if (stage_ == "talker") return {payload::kind::text, payload::kind::rows, {}};
+    return {payload::kind::rows, payload::kind::samples, payload::kind::samples};
+  }
   [[nodiscard]] const text::tokenizer* tokenizer() const override {
     return stage_ == "thinker" ? &fake_tokenizer() : nullptr;
   }

@@ -41,6 +41,9 @@ public:
   ~decoder_model() override;
 
   [[nodiscard]] std::unique_ptr<runner> make_runner(const runner_options& options, thread_pool& pool) const override;
+  [[nodiscard]] stage_ports ports() const override {
+    return {payload::kind::tokens, payload::kind::text, payload::kind::text};
+  }
   [[nodiscard]] const text::tokenizer* tokenizer() const override { return text_.tokens.get(); }
   [[nodiscard]] const text::chat_template* chat_template() const override { return text_.chat.get(); }
   [[nodiscard]] std::uint64_t fingerprint() const override { return fingerprint_; }

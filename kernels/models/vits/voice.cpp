@@ -87,6 +87,7 @@ public:
           return std::make_unique<talker>(weights, style_of(weights->voice, params.voice));
         });
   }
+  [[nodiscard]] stage_ports ports() const override { return {payload::kind::text, payload::kind::rows, {}}; }
 
 private:
   std::int64_t samples_per_frame_;
@@ -103,6 +104,9 @@ public:
         info, cpu_device(), pool, options.max_threads, [weights = weights_](const sequence_params& params) {
           return std::make_unique<code2wav>(weights, speaker_of(weights->voice, params.voice.speaker));
         });
+  }
+  [[nodiscard]] stage_ports ports() const override {
+    return {payload::kind::rows, payload::kind::samples, payload::kind::samples};
   }
 };
 

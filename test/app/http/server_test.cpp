@@ -39,6 +39,26 @@ TEST_F(http_server, unknown_paths_and_methods_leave_the_connection_open) {
   EXPECT_EQ(client.ask("GET", "/hello").body, "hi");
 }
 
+TEST_F(http_server, a_body_in_an_unknown_coding_is_not_taken_for_the_next_request) {
+  start();
+  raw_client client(port());
+  ASSERT_TRUE(client.send("POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: gzip\r\n\r\n"
+                          "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"));
+  EXPECT_EQ(client.read_answer().status, 501);
+  EXPECT_TRUE(client.closed_by_server());
+}
+
+TEST_F(http_server, every_answer_carries_the_name_of_its_request) {
+  options.name_request = [](const request& asked) { return "name of " + asked.method + " " + asked.path; };
+  start();
+  raw_client client(port());
+  EXPECT_EQ(client.ask("GET", "/hello").header("x-request-id"), "name of GET ");
+  EXPECT_EQ(client.ask("GET", "/nothing").header("x-request-id"), "name of GET ");
+  EXPECT_EQ(client.ask("OPTIONS", "/echo").header("x-request-id"), "name of OPTIONS ");
+  ASSERT_TRUE(client.send("nonsense\r\n\r\n"));
+  EXPECT_EQ(client.read_answer().header("x-request-id"), "name of  ");
+}
+
 TEST_F(http_server, a_refused_request_with_a_body_ends_the_connection) {
   start();
   raw_client client(port());

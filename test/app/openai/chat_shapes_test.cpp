@@ -231,6 +231,22 @@ TEST(openai_shape, sound_comes_in_audio_objects_with_id_first_and_expiry_last) {
   EXPECT_EQ(events, expected);
 }
 
+TEST(openai_shape, a_piece_of_pcm_never_cuts_a_sample) {
+  std::vector<output> pieces;
+  for (const std::size_t size : {1, 4, 5, 7}) pieces.push_back(sound_piece(std::vector<float>(size, 1.0F)));
+  pieces.push_back(sound_piece({}, true));
+  std::size_t bytes = 0;
+  for (const std::string& event : events_of(openai_sample("pcm16"), pieces)) {
+    if (event == "[DONE]") continue;
+    const json delta = json::parse(event)["choices"][0]["delta"];
+    if (!delta.contains("audio") || !delta["audio"].contains("data")) continue;
+    const auto piece = test::from_base64(delta["audio"]["data"].get<std::string>()).size();
+    EXPECT_EQ(piece % 2, 0U);
+    bytes += piece;
+  }
+  EXPECT_EQ(bytes, 2U * (1 + 4 + 5 + 7));
+}
+
 TEST(openai_shape, joined_data_is_one_base64_text_of_one_wav_file_at_any_cut) {
   for (const std::vector<std::size_t>& cuts : {std::vector<std::size_t>{1, 1, 1, 1, 1}, {2, 3}, {5}, {4, 1}}) {
     std::vector<output> pieces;

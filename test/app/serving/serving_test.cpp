@@ -57,6 +57,7 @@ protected:
     http::server_options options;
     options.port = 0;
     options.error_page = error_page;
+    options.name_request = request_namer();
     options.log = [](std::string_view) {};
     http::router routes;
     add_routes(*shared, routes);
