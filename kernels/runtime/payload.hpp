@@ -14,6 +14,7 @@ namespace omni {
 struct payload {
   enum class kind : std::uint8_t {
     text,    // `text`: a piece of UTF-8, cut at character borders
+    tokens,  // `bytes`: [rows] I32, ids of a text vocabulary
     rows,    // `bytes`: [rows, width] of `type`, e.g. vocoder frames or embeddings
     samples, // `bytes`: [rows, width] of `type`, sound: rows = samples per channel, width = channels
   };
