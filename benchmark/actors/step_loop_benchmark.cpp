@@ -42,6 +42,9 @@ public:
     return std::make_unique<idle_runner>(steps_);
   }
   [[nodiscard]] const text::tokenizer* tokenizer() const override { return &test::fake_tokenizer(); }
+  [[nodiscard]] stage_ports ports() const override {
+    return {payload::kind::tokens, payload::kind::text, payload::kind::text};
+  }
   [[nodiscard]] std::uint64_t fingerprint() const override { return 1; }
 
 private:
