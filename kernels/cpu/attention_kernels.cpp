@@ -51,7 +51,7 @@ HWY_INLINE void start(tile_state<T, R>& s) {
     // Rows that the tile lacks repeat its last one; they are computed and not stored.
     const std::int64_t row = s.tile.first_row + std::min(m, s.tile.rows - 1);
     const std::int64_t query = row / group, head = s.tile.kv_head * group + row % group;
-    s.last[m] = s.tile.sequence->position + query;
+    s.last[m] = s.tile.sequence->position + (a.causal ? query : s.tile.sequence->rows - 1);
     s.first[m] = a.window > 0 ? std::max<std::int64_t>(0, s.last[m] - a.window + 1) : 0;
     s.largest[m] = minus_infinity;
     s.total[m] = 0.0F;

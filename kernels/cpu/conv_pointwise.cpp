@@ -60,13 +60,20 @@ void layer_norm_rows(const layer_norm_args& a, std::int64_t first, std::int64_t 
   const auto per_value = 1.0F / static_cast<float>(a.channels);
   for (auto row = first; row < end; ++row) {
     const auto at = row * a.channels;
-    float* HWY_RESTRICT out = a.out + at;
+    float* out = a.out + at;
+    const float* x = a.x + at;
+    const float* add = a.add != nullptr ? a.add + at : nullptr;
     const auto load = [&](std::int64_t c, auto mask) {
-      const auto x = hn::MaskedLoad(mask, d, a.x + at + c);
-      return a.add != nullptr ? hn::Add(x, hn::MaskedLoad(mask, d, a.add + at + c)) : x;
+      const auto v = hn::MaskedLoad(mask, d, x + c);
+      return add != nullptr ? hn::Add(v, hn::MaskedLoad(mask, d, add + c)) : v;
     };
     auto sum = hn::Zero(d);
-    for_columns(a.channels, [&](std::int64_t c, auto mask) { sum = hn::Add(sum, load(c, mask)); });
+    for_columns(a.channels, [&](std::int64_t c, auto mask) {
+      const auto v = load(c, mask);
+      sum = hn::Add(sum, v);
+      if (a.sum != nullptr) hn::BlendedStore(v, mask, d, a.sum + at + c);
+    });
+    if (a.sum != nullptr) x = a.sum + at, add = nullptr;
     const auto mean = hn::Mul(hn::SumOfLanes(d, sum), hn::Set(d, per_value));
     auto squares = hn::Zero(d);
     for_columns(a.channels, [&](std::int64_t c, auto mask) {
@@ -74,7 +81,7 @@ void layer_norm_rows(const layer_norm_args& a, std::int64_t first, std::int64_t 
       squares = hn::MulAdd(v, v, squares);
     });
     const auto variance = hn::Mul(hn::SumOfLanes(d, squares), hn::Set(d, per_value));
-    const auto scale = hn::Div(hn::Set(d, 1.0F), hn::Sqrt(hn::Add(variance, hn::Set(d, 1e-5F))));
+    const auto scale = hn::Div(hn::Set(d, 1.0F), hn::Sqrt(hn::Add(variance, hn::Set(d, a.epsilon))));
     for_columns(a.channels, [&](std::int64_t c, auto mask) {
       const auto v = hn::Mul(hn::Sub(load(c, mask), mean), scale);
       auto y = hn::MulAdd(v, hn::MaskedLoad(mask, d, a.gamma + c), hn::MaskedLoad(mask, d, a.beta + c));
@@ -83,6 +90,36 @@ void layer_norm_rows(const layer_norm_args& a, std::int64_t first, std::int64_t 
       hn::BlendedStore(y, mask, d, out + c);
     });
   }
+}
+
+/// The value of each activation; `c` is the column.
+HWY_INLINE lanes activated(const activate_args& a, lanes x, std::int64_t c, hn::Mask<lane_tag> mask) {
+  const lane_tag d;
+  const auto half = hn::Mul(x, hn::Set(d, 0.5F));
+  switch (a.f) {
+  case activation::gelu:
+    return gelu(x);
+  case activation::gelu_tanh: {
+    const auto cube = hn::Mul(hn::Mul(x, x), x);
+    const auto inner = hn::Mul(hn::MulAdd(cube, hn::Set(d, 0.044715F), x), hn::Set(d, 0.79788456080286536F));
+    return hn::MulAdd(half, hn::Tanh(d, inner), half);
+  }
+  case activation::silu:
+    return hn::Div(x, hn::Add(hn::Set(d, 1.0F), hn::Exp(d, hn::Neg(x))));
+  default: {
+    const auto wave = hn::Sin(d, hn::Mul(x, hn::MaskedLoad(mask, d, a.rate + c)));
+    return hn::MulAdd(hn::Mul(wave, wave), hn::MaskedLoad(mask, d, a.gain + c), x);
+  }
+  }
+}
+
+void activate_rows(const activate_args& a, std::int64_t first, std::int64_t end) {
+  const lane_tag d;
+  for (auto row = first; row < end; ++row)
+    for_columns(a.channels, [&](std::int64_t c, auto mask) {
+      const auto at = row * a.channels + c;
+      hn::BlendedStore(activated(a, hn::MaskedLoad(mask, d, a.x + at), c, mask), mask, d, a.out + at);
+    });
 }
 
 void gate_rows(const tanh_sigmoid_gate_args& a, std::int64_t first, std::int64_t end) {
@@ -158,8 +195,11 @@ void mono_rows(const conv_to_mono_args& a, std::int64_t first, std::int64_t end)
     for (std::int64_t r = 0; r < mono_rows_at_once; ++r) from[r] = a.x + (row + std::min(r, rows - 1)) * w.in;
     HWY_ALIGN float dots[16] = {};
     mono_dots(w, from, dots);
-    for (std::int64_t r = 0; r < mono_rows_at_once; r += width())
-      hn::Store(hn::Tanh(d, hn::Load(d, dots + r)), d, dots + r);
+    const auto one = hn::Set(d, 1.0F);
+    for (std::int64_t r = 0; r < mono_rows_at_once; r += width()) {
+      const auto v = hn::Load(d, dots + r);
+      hn::Store(a.limited ? hn::Clamp(v, hn::Neg(one), one) : hn::Tanh(d, v), d, dots + r);
+    }
     std::copy_n(dots, rows, a.out + row);
   }
 }
@@ -186,6 +226,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace omni::cpu {
 HWY_EXPORT(layer_norm_rows);
+HWY_EXPORT(activate_rows);
 HWY_EXPORT(gate_rows);
 HWY_EXPORT(softmax_rows);
 HWY_EXPORT(mono_rows);
@@ -199,6 +240,12 @@ void cpu_backend::layer_norm(const layer_norm_args& args, const op_context& cont
              [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });
 }
 
+void cpu_backend::activate(const activate_args& args, const op_context& context) const {
+  const auto rows = HWY_DYNAMIC_DISPATCH(activate_rows);
+  for_ranges(context, args.rows, 1.5 * static_cast<double>(args.channels),
+             [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });
+}
+
 void cpu_backend::tanh_sigmoid_gate(const tanh_sigmoid_gate_args& args, const op_context& context) const {
   const auto rows = HWY_DYNAMIC_DISPATCH(gate_rows);
   for_ranges(context, args.rows, 3.0 * static_cast<double>(args.channels),
@@ -209,7 +256,7 @@ void softmax_rows(float* values, std::int64_t rows, std::int64_t columns, std::i
   HWY_DYNAMIC_DISPATCH(softmax_rows)(values, rows, columns, stride);
 }
 
-void cpu_backend::conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context) const {
+void cpu_backend::conv_to_mono(const conv_to_mono_args& args, const op_context& context) const {
   const auto rows = HWY_DYNAMIC_DISPATCH(mono_rows);
   for_ranges(context, args.rows, 0.1 * static_cast<double>(args.weights->in * args.weights->taps),
              [&](std::int64_t first, std::int64_t end) { rows(args, first, end); });

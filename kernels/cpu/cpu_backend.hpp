@@ -17,8 +17,9 @@ public:
   void combine_experts(const combine_experts_args& args, const op_context& context) const override;
   void conv(std::span<const conv_job> jobs, const op_context& context) const override;
   void conv_sum(std::span<const conv_job> summands, const op_context& context) const override;
-  void conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context) const override;
+  void conv_to_mono(const conv_to_mono_args& args, const op_context& context) const override;
   void conv_depthwise(const conv_depthwise_args& args, const op_context& context) const override;
+  void activate(const activate_args& args, const op_context& context) const override;
   void layer_norm(const layer_norm_args& args, const op_context& context) const override;
   void tanh_sigmoid_gate(const tanh_sigmoid_gate_args& args, const op_context& context) const override;
   void relative_attention(const relative_attention_args& args, const op_context& context) const override;

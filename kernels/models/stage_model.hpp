@@ -55,6 +55,8 @@ public:
   [[nodiscard]] virtual const text::chat_template* chat_template() const { return nullptr; }
   /// Voice stages: speakers by name, the default first; empty if the voice has no names.
   [[nodiscard]] virtual std::vector<std::string> speakers() const { return {}; }
+  /// How the stage samples where a request says nothing.
+  [[nodiscard]] virtual sampling_params default_sampling() const { return {}; }
   /// Hash over config and weights' names, shapes and a sample of their bytes; equal for the same checkpoint.
   [[nodiscard]] virtual std::uint64_t fingerprint() const = 0;
 };

@@ -56,7 +56,8 @@ struct store_qkv_args {
 };
 void store_qkv(const store_qkv_args& args, const op_context& context);
 
-/// Causal attention of each row over its sequence's cache, its own token included: softmax(scale q k^T) v in F32.
+/// Attention of each row over its sequence's cache up to its own token, or, where nothing is hidden from it, up to the
+/// last row of its sequence: softmax(scale q k^T) v in F32.
 /// Query head h reads kv head h * kv_heads / heads. Keys are taken in runs of 128 positions, counted from position 0,
 /// each run's softmax merged into the ones before; so a row's result does not depend on how a sequence was cut into
 /// steps.
@@ -67,6 +68,7 @@ struct attention_args {
   float scale = 1.0F;      // usually 1 / sqrt(head_dim)
   std::int64_t window = 0; // keys that a row sees at most, its own included; 0: all
   tensor out;              // [rows, heads, head_dim] f32, written
+  bool causal = true;
 };
 void attention(const attention_args& args, const op_context& context);
 

@@ -33,11 +33,12 @@ public:
   virtual void route(const route_args&, const op_context&) const = 0;
   virtual void combine_experts(const combine_experts_args&, const op_context&) const = 0;
 
-  // Speech: convolutions over time and what stands between them.
+  // Speech and pictures: convolutions over time and what stands between matrices.
   virtual void conv(std::span<const conv_job>, const op_context&) const = 0;
   virtual void conv_sum(std::span<const conv_job>, const op_context&) const = 0;
-  virtual void conv_to_mono_tanh(const conv_to_mono_args&, const op_context&) const = 0;
+  virtual void conv_to_mono(const conv_to_mono_args&, const op_context&) const = 0;
   virtual void conv_depthwise(const conv_depthwise_args&, const op_context&) const = 0;
+  virtual void activate(const activate_args&, const op_context&) const = 0;
   virtual void layer_norm(const layer_norm_args&, const op_context&) const = 0;
   virtual void tanh_sigmoid_gate(const tanh_sigmoid_gate_args&, const op_context&) const = 0;
   virtual void relative_attention(const relative_attention_args&, const op_context&) const = 0;

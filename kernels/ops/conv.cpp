@@ -38,9 +38,9 @@ void conv_sum(std::span<const conv_job> summands, const op_context& context) {
   context.device.conv_sum(summands, context);
 }
 
-void conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context) {
+void conv_to_mono(const conv_to_mono_args& args, const op_context& context) {
   OMNI_CHECK(args.weights != nullptr && args.rows >= 0, "a convolution needs weights");
-  context.device.conv_to_mono_tanh(args, context);
+  context.device.conv_to_mono(args, context);
 }
 
 void conv_depthwise(const conv_depthwise_args& args, const op_context& context) {

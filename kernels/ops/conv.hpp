@@ -52,14 +52,15 @@ inline void conv(const conv_job& job, const op_context& context) { conv(std::spa
 /// `scale`, `out`, `activated` and `slope` are those of the last one.
 void conv_sum(std::span<const conv_job> summands, const op_context& context);
 
-/// out[t] = tanh(bias + sum over taps k and channels of weight * x[t + k]).
+/// out[t] = f(bias + sum over taps k and channels of weight * x[t + k]), f being tanh or the limits -1 and 1.
 struct conv_to_mono_args {
   const conv_to_mono_weights* weights = nullptr;
   const float* x = nullptr; // [rows + taps - 1, in], dense
   std::int64_t rows = 0;
   float* out = nullptr; // [rows] written
+  bool limited = false; // in place of tanh
 };
-void conv_to_mono_tanh(const conv_to_mono_args& args, const op_context& context);
+void conv_to_mono(const conv_to_mono_args& args, const op_context& context);
 
 /// out[t][c] = bias[c] + sum over taps k of weight[k][c] * x[t + k * dilation][c].
 struct conv_depthwise_args {

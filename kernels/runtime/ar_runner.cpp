@@ -9,18 +9,6 @@
 namespace omni {
 namespace {
 
-constexpr std::int64_t default_cache_bytes = std::int64_t{224} << 20;
-constexpr std::int64_t default_tokens_per_sequence = 1024;
-
-/// Blocks of the cache, from the options; see runner_options.
-std::int64_t block_count(const kv_shape& shape, const runner_options& options) {
-  const std::int64_t block_bytes = shape.block_bytes();
-  if (options.kv_cache_bytes > 0) return options.kv_cache_bytes / block_bytes;
-  const std::int64_t tokens = default_tokens_per_sequence * std::max(1, options.max_num_seqs);
-  return std::min((tokens + shape.block_size - 1) / shape.block_size,
-                  std::max<std::int64_t>(1, default_cache_bytes / block_bytes));
-}
-
 runner_info info_of(const decoder_model& model, const runner_options& options) {
   if (options.block_size <= 0 || options.block_size % kv_layer::sub_block != 0)
     throw load_error("block_size is " + std::to_string(options.block_size) + ", expected a multiple of 16.");
@@ -29,7 +17,7 @@ runner_info info_of(const decoder_model& model, const runner_options& options) {
     throw load_error("max_model_len is " + std::to_string(options.max_model_len) + ", but the model has only " +
                      std::to_string(config.context) + " positions.");
   const kv_shape shape = model.cache_shape(options.block_size);
-  const std::int64_t blocks = block_count(shape, options);
+  const std::int64_t blocks = block_count(shape, options.kv_cache_bytes, options.max_num_seqs);
   if (blocks < 1 || blocks > INT32_MAX)
     throw load_error("kv_cache_bytes is " + std::to_string(options.kv_cache_bytes) +
                      ", expected room for at least one block of " + std::to_string(shape.block_bytes()) +

@@ -1,5 +1,7 @@
 #include "kernels/runtime/kv_cache.hpp"
 
+#include <algorithm>
+
 namespace omni {
 namespace {
 
@@ -10,6 +12,15 @@ kv_layer layer_of(const kv_shape& s, std::int64_t blocks) {
 } // namespace
 
 std::int64_t kv_shape::block_bytes() const { return layers * layer_of(*this, 1).block_bytes(); }
+
+std::int64_t block_count(const kv_shape& shape, std::int64_t cache_bytes, std::int64_t sequences) {
+  constexpr std::int64_t default_bytes = std::int64_t{224} << 20, default_tokens = 1024;
+  const std::int64_t block_bytes = shape.block_bytes();
+  if (cache_bytes > 0) return cache_bytes / block_bytes;
+  const std::int64_t tokens = default_tokens * std::max<std::int64_t>(1, sequences);
+  return std::min((tokens + shape.block_size - 1) / shape.block_size,
+                  std::max<std::int64_t>(1, default_bytes / block_bytes));
+}
 
 kv_cache::kv_cache(const kv_shape& shape, std::int64_t blocks)
     : shape_(shape), blocks_(blocks), memory_(static_cast<std::size_t>(shape.block_bytes() * blocks)) {}

@@ -92,6 +92,9 @@ struct model_config {
 constexpr std::int32_t sample_rate_in = 16000; // Hz, of what is heard
 constexpr std::int32_t sample_rate_out = 24000;
 
+/// Who speaks where nobody is named, if the checkpoint has that speaker.
+inline constexpr const char* usual_speaker = "ethan";
+
 /// The `model_type` of config.json.
 inline constexpr const char* model_type = "qwen3_omni_moe";
 

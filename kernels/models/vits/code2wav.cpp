@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace omni::vits {
 namespace {
@@ -13,13 +12,8 @@ constexpr std::int64_t first_rows = 24;
 constexpr std::int64_t step_flops = 4'000'000'000;
 
 std::shared_ptr<const payload> samples_payload(const std::vector<float>& values, std::int32_t sample_rate) {
-  auto samples = std::make_shared<payload>();
-  samples->what = payload::kind::samples;
-  samples->rows = static_cast<std::int64_t>(values.size());
-  samples->width = 1;
+  auto samples = make_payload<float>(payload::kind::samples, values, 1);
   samples->sample_rate = sample_rate;
-  samples->bytes.resize(values.size() * sizeof(float));
-  std::memcpy(samples->bytes.data(), values.data(), samples->bytes.size());
   return samples;
 }
 
@@ -51,10 +45,7 @@ item_result code2wav::step(const batch_item& item, const op_context& context) {
 
 std::string code2wav::problem_of(const payload& frames) const {
   const auto width = weights_->vocoder.frame_width();
-  const bool right =
-      frames.what == payload::kind::rows && frames.type == dtype::f32 && frames.width == width && frames.rows >= 0 &&
-      frames.bytes.size() / sizeof(float) / static_cast<std::size_t>(width) == static_cast<std::size_t>(frames.rows);
-  if (right) return {};
+  if (frames.holds(payload::kind::rows, dtype::f32, width)) return {};
   return "The vocoder got rows of " + std::to_string(frames.width) + " values where it needs frames of " +
          std::to_string(width) + " F32 values: the stages before it run another voice.";
 }

@@ -1,6 +1,7 @@
 #include "kernels/models/vits/flow.hpp"
 
 #include "kernels/core/check.hpp"
+#include "kernels/ops/conv_pointwise.hpp"
 
 #include <algorithm>
 
@@ -112,7 +113,10 @@ track_id latent_flow::add_wavenet(const voice_graph& graph, const std::string& m
     const auto both = stack_.add_track(2 * channels);
     stack_.add({{.weights = in, .in = hidden, .before = source.pad_left, .out = both}});
     const auto gated = stack_.add_track(channels);
-    stack_.add_gate(both, gated);
+    stack_.add(
+        row_map{both, gated, 0, [channels](const float* x, float* y, std::int64_t rows, const op_context& context) {
+                  tanh_sigmoid_gate({x, y, rows, channels}, context);
+                }});
 
     const bool last = i + 1 == layers;
     const auto split = conv_1x1(graph, module + ".res_skip_layers." + index, last ? channels : 2 * channels, channels);

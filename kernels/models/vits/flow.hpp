@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/models/vits/conv_stack.hpp"
+#include "kernels/layers/conv_stack.hpp"
 #include "kernels/models/vits/speaker.hpp"
 #include "kernels/models/vits/voice_graph.hpp"
 

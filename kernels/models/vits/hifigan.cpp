@@ -207,7 +207,7 @@ void hifigan::stream::take_samples(std::vector<float>& samples, const op_context
   if (end <= samples_done_) return;
   const auto first = samples.size();
   samples.resize(first + static_cast<std::size_t>(end - samples_done_));
-  conv_to_mono_tanh({.weights = &output,
+  conv_to_mono({.weights = &output,
                      .x = features.row(samples_done_ - model_.output_before_),
                      .rows = end - samples_done_,
                      .out = samples.data() + first},

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "kernels/layers/conv_stack.hpp"
 #include "kernels/layers/observer.hpp"
-#include "kernels/models/vits/conv_stack.hpp"
 #include "kernels/models/vits/speaker.hpp"
 #include "kernels/models/vits/voice_graph.hpp"
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 namespace omni::vits {
@@ -25,13 +24,8 @@ std::shared_ptr<const text::phonemizer> phonemizer_of(const voice_config& voice)
 }
 
 std::shared_ptr<const payload> frames_payload(const std::vector<float>& values, std::int64_t width, bool ends) {
-  auto frames = std::make_shared<payload>();
-  frames->what = payload::kind::rows;
-  frames->rows = static_cast<std::int64_t>(values.size()) / width;
-  frames->width = width;
+  auto frames = make_payload<float>(payload::kind::rows, values, width);
   frames->ends_segment = ends;
-  frames->bytes.resize(values.size() * sizeof(float));
-  if (!values.empty()) std::memcpy(frames->bytes.data(), values.data(), frames->bytes.size());
   return frames;
 }
 

@@ -24,6 +24,7 @@ struct filled_case {
   attention_case c;
   dtype type;
   std::int64_t tokens;
+  bool causal = true;
   std::vector<float> query, key, value; // [sequences, tokens, heads or kv_heads, head_dim]
   std::vector<std::vector<std::int32_t>> tables;
   kv_layer cache;
@@ -68,7 +69,8 @@ struct filled_case {
                tensor(&angle, none), nullptr, nullptr, 0.0F, cache, sequences},
               on.context);
     const float scale = 1.0F / std::sqrt(static_cast<float>(c.head_dim));
-    attention({tensor(q.data(), q_shape), cache, sequences, scale, c.window, tensor(out.data(), q_shape)}, on.context);
+    attention({tensor(q.data(), q_shape), cache, sequences, scale, c.window, tensor(out.data(), q_shape), causal},
+              on.context);
     return out;
   }
 
@@ -79,7 +81,8 @@ struct filled_case {
       for (std::int64_t t = c.before; t < tokens; ++t) {
         const auto kept = [&](const std::vector<float>& x) {
           const std::int64_t width = c.kv_heads * c.head_dim;
-          std::vector<float> some(x.begin() + s * tokens * width, x.begin() + (s * tokens + t + 1) * width);
+          std::vector<float> some(x.begin() + s * tokens * width,
+                                  x.begin() + (s * tokens + (causal ? t + 1 : tokens)) * width);
           if (type == dtype::f16)
             for (float& f : some) f = f16_to_f32(f32_to_f16(f));
           return some;
@@ -105,6 +108,19 @@ void for_each_case(Body&& body) {
       body(c, type);
     }
   }
+}
+
+TEST(attention, sees_the_whole_sequence_if_nothing_is_hidden) {
+  for_each_case([](const attention_case& c, dtype type) {
+    if (c.window > 0) return;
+    compute_fixture on;
+    auto all_at_once = c;
+    all_at_once.rows += std::exchange(all_at_once.before, 0);
+    filled_case one(all_at_once, type);
+    one.causal = false;
+    const auto expected = one.reference();
+    test::on_each_isa([&] { EXPECT_LE(test::relative_error(one.feed(0, one.tokens, on), expected), 2e-5); });
+  });
 }
 
 TEST(attention, equals_its_definition_on_every_isa) {

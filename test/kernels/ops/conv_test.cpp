@@ -3,12 +3,16 @@
 #include "kernels/ops/conv_pointwise.hpp"
 #include "kernels/ops/relative_attention.hpp"
 #include "test/support/compute_fixture.hpp"
+#include "test/support/each_isa.hpp"
 #include "test/support/golden.hpp"
 #include "test/support/random_floats.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -216,7 +220,7 @@ TEST(conv, to_mono_is_a_dot_product_through_tanh) {
     const auto x = random_floats((rows + taps - 1) * in, 2);
     const auto packed = pack_conv_to_mono(weight, 0.25F, in, taps);
     floats out(rows);
-    conv_to_mono_tanh({&packed, x.data(), rows, out.data()}, on.context);
+    conv_to_mono({&packed, x.data(), rows, out.data()}, on.context);
     floats want(rows);
     for (std::int64_t t = 0; t < rows; ++t) {
       double sum = 0.25;
@@ -229,9 +233,18 @@ TEST(conv, to_mono_is_a_dot_product_through_tanh) {
     expect_close(out, want);
     floats cut(rows);
     for (std::int64_t t = 0; t < rows; t += 3)
-      conv_to_mono_tanh({&packed, x.data() + t * in, std::min<std::int64_t>(3, rows - t), cut.data() + t}, on.context);
+      conv_to_mono({&packed, x.data() + t * in, std::min<std::int64_t>(3, rows - t), cut.data() + t}, on.context);
     EXPECT_EQ(cut, out);
   }
+}
+
+TEST(conv, to_mono_can_be_limited) {
+  device on(2);
+  const floats weight{2.0F}, x{-1.0F, -0.25F, 0.0F, 0.25F, 1.0F};
+  const auto packed = pack_conv_to_mono(weight, 0.0F, 1, 1);
+  floats out(x.size());
+  conv_to_mono({&packed, x.data(), 5, out.data(), true}, on.context);
+  EXPECT_EQ(out, (floats{-1.0F, -0.5F, 0.0F, 0.5F, 1.0F}));
 }
 
 TEST(conv, depthwise_keeps_channels_apart) {
@@ -257,6 +270,70 @@ TEST(conv, depthwise_keeps_channels_apart) {
       }
     expect_close(out, want);
   }
+}
+
+double reference_activation(activation f, double x, double rate, double gain) {
+  switch (f) {
+  case activation::gelu:
+    return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
+  case activation::gelu_tanh:
+    return x * 0.5 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  case activation::silu:
+    return x / (1 + std::exp(-x));
+  default:
+    return x + std::pow(std::sin(rate * x), 2) * gain;
+  }
+}
+
+TEST(activate, follows_its_formula_on_every_isa) {
+  device on(2);
+  constexpr std::int64_t rows = 30;
+  for (const auto f : {activation::gelu, activation::gelu_tanh, activation::silu, activation::snake})
+    for (const std::int64_t channels : {5, 16, 50}) {
+      auto x = random_floats(rows * channels, 1);
+      for (auto& v : x) v *= 8.0F;
+      const auto rate = random_floats(channels, 2), gain = random_floats(channels, 3);
+      floats want(x.size());
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::size_t c = i % static_cast<std::size_t>(channels);
+        want[i] = static_cast<float>(reference_activation(f, x[i], rate[c], gain[c]));
+      }
+      test::on_each_isa([&] {
+        floats out(x.size());
+        activate({f, x.data(), out.data(), rows, channels, rate.data(), gain.data()}, on.context);
+        expect_close(out, want);
+      });
+    }
+}
+
+TEST(layer_norm, keeps_the_sum_that_it_norms) {
+  device on(2);
+  constexpr std::int64_t rows = 7, channels = 21;
+  auto x = random_floats(rows * channels, 1);
+  const auto add = random_floats(rows * channels, 2), gamma = random_floats(channels, 3),
+             beta = random_floats(channels, 4);
+  floats sum(x.size()), expected(x.size()), out(x.size());
+  std::transform(x.begin(), x.end(), add.begin(), sum.begin(), std::plus<>());
+  layer_norm({.x = sum.data(),
+              .gamma = gamma.data(),
+              .beta = beta.data(),
+              .out = expected.data(),
+              .rows = rows,
+              .channels = channels,
+              .epsilon = 0.25F},
+             on.context);
+  layer_norm({.x = x.data(),
+              .add = add.data(),
+              .gamma = gamma.data(),
+              .beta = beta.data(),
+              .out = out.data(),
+              .rows = rows,
+              .channels = channels,
+              .epsilon = 0.25F,
+              .sum = x.data()},
+             on.context);
+  EXPECT_EQ(x, sum);
+  EXPECT_EQ(out, expected);
 }
 
 TEST(layer_norm, follows_its_formula) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/models/qwen3_omni/model_config.hpp"
+#include "kernels/weights/convert.hpp"
 #include "kernels/weights/safetensors_file.hpp"
 #include "test/support/golden.hpp"
 #include "test/support/golden_case.hpp"
@@ -42,6 +43,13 @@ inline void expect_tail(const floats& found, const floats& expected, const std::
   ASSERT_GE(found.size(), expected.size()) << what;
   const float* const tail = found.data() + found.size() - expected.size();
   EXPECT_LE(test::absolute_max(tail, expected.data(), static_cast<std::int64_t>(expected.size())), bound) << what;
+}
+
+/// Values that a case keeps as F32 or, where they are whole, as I32.
+inline floats numbers(const golden_case& golden, const std::string& name) {
+  floats values(static_cast<std::size_t>(golden.extents(name).values()));
+  read_f32(*golden.tensors().find(name), values);
+  return values;
 }
 
 /// [3, n] as the golden data keeps positions.

@@ -1,11 +1,10 @@
-#include "kernels/models/vits/conv_stack.hpp"
+#include "kernels/layers/conv_stack.hpp"
 
 #include "kernels/core/check.hpp"
-#include "kernels/ops/conv_pointwise.hpp"
 
 #include <algorithm>
 
-namespace omni::vits {
+namespace omni {
 namespace {
 
 /// Input rows after an output position that a convolution reads.
@@ -62,10 +61,11 @@ void conv_stack::add_sum(std::vector<stack_conv> convs, float scale) {
   steps_.back().scale = scale;
 }
 
-void conv_stack::add_gate(track_id in, track_id out) {
-  auto s = new_step(step::kind::gate);
-  s.gate_in = in;
-  s.gate_out = out;
+void conv_stack::add(row_map map) {
+  auto s = new_step(step::kind::map);
+  auto& in = tracks_[static_cast<std::size_t>(map.in)];
+  in.before = std::max(in.before, map.before);
+  s.map = std::move(map);
   steps_.push_back(std::move(s));
   ++parts_;
 }
@@ -117,8 +117,8 @@ bool conv_stack::stream::run_step(const step& s, std::span<const float* const> b
     return run_independent(s, biases, context);
   case step::kind::sum:
     return run_sum(s, biases, context);
-  case step::kind::gate:
-    return run_gate(s, context);
+  case step::kind::map:
+    return run_map(s, context);
   }
   return false;
 }
@@ -203,15 +203,16 @@ bool conv_stack::stream::run_sum(const step& s, std::span<const float* const> bi
   return !common.empty();
 }
 
-bool conv_stack::stream::run_gate(const step& s, const op_context& context) {
-  const auto& in = track(s.gate_in);
-  auto& out = track(s.gate_out);
+bool conv_stack::stream::run_map(const step& s, const op_context& context) {
+  const auto& in = track(s.map.in);
+  auto& out = track(s.map.out);
   auto& done = done_[s.first];
   const auto rows = in.end() - done;
   if (rows > 0) {
     out.reserve(in.end());
-    tanh_sigmoid_gate({in.row(done), out.row(done), rows, out.channels()}, context);
+    s.map.function(in.row(done - s.map.before), out.row(done), rows, context);
     out.advance(in.end());
+    if (watch_) watch_(s.map.out, done);
     done = in.end();
   }
   if (in.closed() && !out.closed()) out.close();
@@ -225,7 +226,7 @@ void conv_stack::stream::forget() {
     if (id != no_track) needed[static_cast<std::size_t>(id)] = std::min(needed[static_cast<std::size_t>(id)], time);
   };
   for (const auto& s : plan_.steps_) {
-    if (s.what == step::kind::gate) need(s.gate_in, done_[s.first]);
+    if (s.what == step::kind::map) need(s.map.in, done_[s.first] - s.map.before);
     for (std::size_t i = 0; i < s.convs.size(); ++i) {
       need(s.convs[i].in, done_[s.first + i] - s.convs[i].before);
       need(s.convs[i].residual, done_[s.first + i]);
@@ -235,4 +236,4 @@ void conv_stack::stream::forget() {
   for (std::size_t i = 0; i < tracks_.size(); ++i) tracks_[i].forget_before(needed[i]);
 }
 
-} // namespace omni::vits
+} // namespace omni

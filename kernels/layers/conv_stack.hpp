@@ -1,13 +1,13 @@
 #pragma once
 
-#include "kernels/models/vits/feature_track.hpp"
+#include "kernels/layers/feature_track.hpp"
 #include "kernels/ops/conv.hpp"
 
 #include <functional>
 #include <span>
 #include <vector>
 
-namespace omni::vits {
+namespace omni {
 
 /// Index of a track of a `conv_stack`.
 using track_id = int;
@@ -27,6 +27,16 @@ struct stack_conv {
   std::int64_t cut = 0;
 };
 
+/// A function that makes row t of `out` of rows t - before .. t of `in`: what stands between convolutions.
+struct row_map {
+  track_id in = no_track;
+  track_id out = no_track;
+  std::int64_t before = 0;
+  /// Reads [rows + before, channels of in] at `in`, writes [rows, channels of out]. A row's result must not depend on
+  /// how many are made at once. What it holds is owned by the model.
+  std::function<void(const float* in, float* out, std::int64_t rows, const op_context&)> function;
+};
+
 /// A network of convolutions over time that computes its outputs as soon as their inputs are known. What was not needed
 /// yet is kept from call to call, so outputs are the same, bit for bit, however the input is cut.
 /// The plan is built once and is then read-only: any number of streams run over it.
@@ -40,27 +50,26 @@ public:
   void add(std::vector<stack_conv> convs);
   /// Convolutions whose results are summed up and scaled; only the last one says where to.
   void add_sum(std::vector<stack_conv> convs, float scale);
-  /// out = tanh(left half of in) * sigmoid(right half of in).
-  void add_gate(track_id in, track_id out);
+  /// Any function of rows: see `row_map`.
+  void add(row_map map);
   /// A reader outside of the stack looks at rows t - before .. t + after when it is at row t. One per track.
   void add_reader(track_id track, std::int64_t before, std::int64_t after);
 
   [[nodiscard]] std::int64_t channels(track_id track) const {
     return tracks_[static_cast<std::size_t>(track)].channels;
   }
-  /// Convolutions and gates added so far.
+  /// Convolutions and maps added so far.
   [[nodiscard]] std::size_t parts() const { return parts_; }
 
   class stream;
 
 private:
   struct step {
-    enum class kind : std::uint8_t { independent, sum, gate } what;
+    enum class kind : std::uint8_t { independent, sum, map } what;
     std::vector<stack_conv> convs;
-    std::size_t first = 0;        // index of the first of `convs` (or of the gate) among all
-    float scale = 1.0F;           // sum
-    track_id gate_in = no_track;  // gate
-    track_id gate_out = no_track; // gate
+    std::size_t first = 0; // index of the first of `convs` (or of the map) among all
+    float scale = 1.0F;    // sum
+    row_map map;
     std::size_t stage = 0;
     std::int64_t values = 0; // of the stage, 0: no limit
   };
@@ -76,7 +85,7 @@ private:
   std::vector<track_plan> tracks_;
   std::vector<step> steps_;
   std::vector<std::pair<track_id, std::int64_t>> readers_; // outside: track, rows before its position
-  std::size_t parts_ = 0;                                  // convolutions and gates
+  std::size_t parts_ = 0;                                  // convolutions and maps
   std::size_t stage_ = 0;                                  // of what is added next
   std::int64_t stage_values_ = 0;
 };
@@ -128,14 +137,14 @@ private:
   bool run_step(const step& s, std::span<const float* const> biases, const op_context& context);
   bool run_independent(const step& s, std::span<const float* const> biases, const op_context& context);
   bool run_sum(const step& s, std::span<const float* const> biases, const op_context& context);
-  bool run_gate(const step& s, const op_context& context);
+  bool run_map(const step& s, const op_context& context);
   void forget();
 
   const conv_stack& plan_;
   std::vector<feature_track> tracks_;
-  std::vector<std::int64_t> done_; // per convolution or gate: output positions computed
+  std::vector<std::int64_t> done_; // per convolution or map: output positions computed
   std::vector<std::int64_t> read_; // per track: where the reader outside is
   std::function<void(track_id, std::int64_t)> watch_;
 };
 
-} // namespace omni::vits
+} // namespace omni

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace omni::vits {
+namespace omni {
 
 /// Feature rows of one sentence on an absolute time axis that starts at 0. Rows before 0 and, once the track is closed,
 /// after its end read as zeros: the padding of the convolutions.
@@ -56,4 +56,4 @@ private:
   std::int64_t first_ = 0;       // time of the first of them
 };
 
-} // namespace omni::vits
+} // namespace omni

@@ -1,10 +1,10 @@
-#include "kernels/models/vits/feature_track.hpp"
+#include "kernels/layers/feature_track.hpp"
 
 #include "kernels/core/check.hpp"
 
 #include <algorithm>
 
-namespace omni::vits {
+namespace omni {
 
 feature_track::feature_track(std::int64_t channels, std::int64_t before, std::int64_t after)
     : channels_(channels), after_(after), keep_(-before), kept_(static_cast<std::size_t>(before * channels)) {
@@ -62,4 +62,4 @@ void feature_track::forget_before(std::int64_t time) {
   if (end_ > 0) keep_ = std::max(keep_, std::min(time, end_));
 }
 
-} // namespace omni::vits
+} // namespace omni

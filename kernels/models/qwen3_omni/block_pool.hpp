@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace omni::qwen3_omni {
+
+/// KV blocks that no sequence holds; those given back last are taken first, so that few pages are touched.
+class block_pool {
+public:
+  explicit block_pool(std::int32_t blocks) {
+    for (std::int32_t b = blocks; b > 0; --b) free_.push_back(b - 1);
+  }
+  /// Grows `held` to `wanted` blocks; false if there are not enough, and then nothing is taken.
+  [[nodiscard]] bool grow(std::vector<std::int32_t>& held, std::size_t wanted) {
+    if (wanted <= held.size()) return true;
+    if (wanted - held.size() > free_.size()) return false;
+    for (; held.size() < wanted; free_.pop_back()) held.push_back(free_.back());
+    return true;
+  }
+  void give_back(std::vector<std::int32_t>& held) {
+    free_.insert(free_.end(), held.rbegin(), held.rend());
+    held.clear();
+  }
+  [[nodiscard]] std::size_t free() const { return free_.size(); }
+
+private:
+  std::vector<std::int32_t> free_;
+};
+
+} // namespace omni::qwen3_omni
