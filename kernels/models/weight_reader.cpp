@@ -25,11 +25,11 @@ linear_weights weight_reader::linear(const std::string& module, std::int64_t out
   return w;
 }
 
-packed_weight weight_reader::part_of(const std::string& name, const shape& count_rows_in, std::int64_t index,
-                                     std::int64_t first, std::int64_t out) {
-  const tensor all = file_.get(name, count_rows_in);
-  const std::int64_t row = index * count_rows_in[1] + first, in = count_rows_in[2];
-  return pack(tensor(static_cast<std::byte*>(all.data) + row * row_bytes(all.type, in), all.type, {out, in}));
+packed_weight weight_reader::part_of(const std::string& name, const shape& extents, std::int64_t first,
+                                     std::int64_t out) {
+  const tensor all = file_.get(name, extents);
+  const std::int64_t in = all.columns();
+  return pack(tensor(static_cast<std::byte*>(all.data) + first * row_bytes(all.type, in), all.type, {out, in}));
 }
 
 } // namespace omni

@@ -21,9 +21,9 @@ public:
   [[nodiscard]] packed_weight matrix(const std::string& module, std::int64_t out, std::int64_t in);
   /// `module`.weight, and `module`.bias if there is to be one.
   [[nodiscard]] linear_weights linear(const std::string& module, std::int64_t out, std::int64_t in, bool bias);
-  /// Rows [first, first + out) of each of the matrices that `name` [count, rows, in] holds.
-  [[nodiscard]] packed_weight part_of(const std::string& name, const shape& count_rows_in, std::int64_t index,
-                                      std::int64_t first, std::int64_t out);
+  /// Rows [first, first + out) of the tensor `name`, counted over all axes but the last.
+  [[nodiscard]] packed_weight part_of(const std::string& name, const shape& extents, std::int64_t first,
+                                      std::int64_t out);
   /// A matrix that is not in the file as it is needed: `values` [out, in], row-major.
   [[nodiscard]] packed_weight pack(const tensor& values) { return pack_weight(values, as_f32_, arena_); }
   /// A copy of values that are not in the file as they are needed.

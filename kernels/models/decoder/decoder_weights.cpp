@@ -97,13 +97,13 @@ private:
   gated_mlp_weights expert(const block_config& b, std::int64_t e) {
     const std::int64_t all = b.mlp.experts, width = b.mlp.width;
     if (names_.style == name_style::gguf)
-      return {{from_.part_of(name(expert_gate) + ".weight", {all, width, b.hidden}, e, 0, width), nullptr},
-              {from_.part_of(name(expert_up) + ".weight", {all, width, b.hidden}, e, 0, width), nullptr},
-              {from_.part_of(name(expert_down) + ".weight", {all, b.hidden, width}, e, 0, b.hidden), nullptr}};
+      return {{from_.part_of(name(expert_gate) + ".weight", {all, width, b.hidden}, e * width, width), nullptr},
+              {from_.part_of(name(expert_up) + ".weight", {all, width, b.hidden}, e * width, width), nullptr},
+              {from_.part_of(name(expert_down) + ".weight", {all, b.hidden, width}, e * b.hidden, b.hidden), nullptr}};
     if (from_.has(name(fused_gate_up)))
-      return {{from_.part_of(name(fused_gate_up), {all, 2 * width, b.hidden}, e, 0, width), nullptr},
-              {from_.part_of(name(fused_gate_up), {all, 2 * width, b.hidden}, e, width, width), nullptr},
-              {from_.part_of(name(fused_down), {all, b.hidden, width}, e, 0, b.hidden), nullptr}};
+      return {{from_.part_of(name(fused_gate_up), {all, 2 * width, b.hidden}, 2 * e * width, width), nullptr},
+              {from_.part_of(name(fused_gate_up), {all, 2 * width, b.hidden}, (2 * e + 1) * width, width), nullptr},
+              {from_.part_of(name(fused_down), {all, b.hidden, width}, e * b.hidden, b.hidden), nullptr}};
     return {from_.linear(name(expert_gate, e), width, b.hidden, false),
             from_.linear(name(expert_up, e), width, b.hidden, false),
             from_.linear(name(expert_down, e), b.hidden, width, false)};
