@@ -49,7 +49,7 @@ TEST_F(http_server, a_body_in_an_unknown_coding_is_not_taken_for_the_next_reques
 }
 
 TEST_F(http_server, every_answer_carries_the_name_of_its_request) {
-  options.name_request = [](const request& asked) { return "name of " + asked.method + " " + asked.path; };
+  options.name_request = [](const request& what) { return "name of " + what.method + " " + what.path; };
   start();
   raw_client client(port());
   EXPECT_EQ(client.ask("GET", "/hello").header("x-request-id"), "name of GET ");
