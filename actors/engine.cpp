@@ -28,10 +28,6 @@ unsigned cores_of_process() {
   return unsigned(std::max(1, CPU_COUNT(&cores)));
 }
 
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 /// "INFO 04-19 14:07:09 [stat_logger] Engine 000: ...", as vLLM prints it.
 void print_to_console(const char* level, const char* source, const std::string& sentence) {
   const std::time_t now = std::time(nullptr);
@@ -55,6 +51,10 @@ void ask(caf::actor_system& system, const Handle& whom, Question question, std::
 
 } // namespace
 
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 struct engine::impl {
   struct system_config : caf::actor_system_config {
     explicit system_config(unsigned threads) {
@@ -68,7 +68,7 @@ struct engine::impl {
         pool(config.threads > 0 ? unsigned(config.threads) : cores), settings(std::max(2u, cores / 2)),
         system(settings) {}
 
-  void spawn_actors();
+  void spawn_actors(std::function<double()> wall_s);
   std::optional<failure> start_replicas_of_config();
   /// Fills `infos` of stages that start without a replica.
   std::optional<failure> probe_missing_infos();
@@ -92,7 +92,8 @@ struct engine::impl {
 
 // -- start and stop ---------------------------------------------------------------------------------------------------
 
-expected<std::unique_ptr<engine>> engine::start(engine_config config, model_loader load) {
+expected<std::unique_ptr<engine>> engine::start(engine_config config, model_loader load,
+                                                std::function<double()> wall_s) {
   if (auto good = check_config(config); !good) return tl::unexpected(good.error());
   std::vector<std::shared_ptr<const stage_model>> models;
   std::vector<stage_graph::stage> stages;
@@ -109,8 +110,8 @@ expected<std::unique_ptr<engine>> engine::start(engine_config config, model_load
   if (!graph) return tl::unexpected(graph.error());
   std::unique_ptr<engine> made(
       new engine(std::make_unique<impl>(std::move(config), std::move(*graph), std::move(models), cores_of_process())));
-  made->impl_->spawn_actors();
   if (auto problem = made->impl_->probe_missing_infos()) return tl::unexpected(std::move(*problem));
+  made->impl_->spawn_actors(std::move(wall_s));
   if (auto problem = made->impl_->start_replicas_of_config()) return tl::unexpected(std::move(*problem));
   return made;
 }
@@ -122,18 +123,22 @@ engine::~engine() {
   caf::anon_send_exit(impl_->logger, caf::exit_reason::user_shutdown);
 }
 
-void engine::impl::spawn_actors() {
+void engine::impl::spawn_actors(std::function<double()> wall_s) {
   stat_logger_options stats;
   stats.statistics.model_name =
       config.served_model_name.empty() ? config.stages.front().model : config.served_model_name;
   stats.statistics.labels = config.metrics_engine_labels ? label_scheme::engine : label_scheme::stage_replica;
   stats.statistics.engines = config.log_stats;
+  stats.statistics.created_series = config.created_series;
+  for (const auto& info : infos) // of stages whose replicas come later
+    stats.statistics.max_model_len = std::max(stats.statistics.max_model_len, info.max_model_len);
   stats.interval_s = config.log_stats_interval_s > 0 ? config.log_stats_interval_s : 10.0;
-  stats.wall_s = wall_seconds;
+  stats.wall_s = std::move(wall_s);
   stats.process = [] { return read_process_facts(read_process_texts()); };
   stats.print = [](const log_line& line) { // idle lines are for a debug level that there is not
     if (!line.idle) print_to_console("INFO", "stat_logger", line.text);
   };
+  stats.warn = [](const std::string& sentence) { print_to_console("WARNING", "stat_logger", sentence); };
   logger = system.spawn(stat_logger_behavior, std::move(stats));
   if (config.log_stats) reports = logger;
 
@@ -206,7 +211,9 @@ expected<request_id> engine::submit(request what, std::shared_ptr<sink> to) {
   return id;
 }
 
-void engine::abort(request_id id) { caf::anon_send(impl_->orchestrator, abort_request{id}); }
+void engine::abort(request_id id, bool client_left) {
+  caf::anon_send(impl_->orchestrator, abort_request{id, client_left});
+}
 
 void engine::drain(std::function<void()> done) {
   ask<engine_drained>(impl_->system, impl_->orchestrator, drain_engine{},
@@ -236,7 +243,7 @@ void engine::replicas(std::function<void(std::vector<replica_status>)> done) {
 
 // -- statistics and facts ---------------------------------------------------------------------------------------------
 
-void engine::do_log_stats() { caf::anon_send(impl_->logger, print_stats{}); }
+void engine::do_log_stats() { ask_for_lines(impl_->reports); }
 
 void engine::count(http_report answer) { caf::anon_send(impl_->logger, std::move(answer)); }
 

@@ -30,13 +30,17 @@ public:
 /// Makes the model of one stage; throws `load_error`.
 using model_loader = std::function<std::shared_ptr<const stage_model>(const stage_model_spec&)>;
 
+/// Seconds since 1970 on the system's clock.
+double wall_seconds();
+
 /// The facade that programs embed: a running pipeline. Thread safe; no call waits for a step of a model.
 class engine {
 public:
   /// Loads the models, starts every actor, and returns when all local replicas serve. Errors: `load_failed`,
   /// `invalid_request` for a configuration that cannot be.
-  /// `load` is for programs that bring models of their own.
-  static expected<std::unique_ptr<engine>> start(engine_config config, model_loader load = load_stage_model);
+  /// `load` is for programs that bring models of their own; `wall_s` tells statistics the time of day, on their thread.
+  static expected<std::unique_ptr<engine>> start(engine_config config, model_loader load = load_stage_model,
+                                                 std::function<double()> wall_s = wall_seconds);
 
   /// Stops, and waits until all actors have ended.
   ~engine();
@@ -46,8 +50,9 @@ public:
   /// Hands a request in. What is wrong with the request itself is returned (`invalid_request`, `context_too_long`);
   /// all that depends on the engine's state (`overloaded`, `no_replica`, a lost replica) comes through `to`.
   expected<request_id> submit(request what, std::shared_ptr<sink> to);
-  /// Ends a request: its KV blocks and places are free within one step, its sink ends with `aborted`.
-  void abort(request_id id);
+  /// Ends a request: its KV blocks and places are free within one step, its sink ends with `aborted`. `client_left`:
+  /// for statistics, whether its client went away or asked for the end.
+  void abort(request_id id, bool client_left = false);
 
   /// Starts one more replica of a stage, under the wanted id or the lowest free one.
   expected<replica_id> add_replica(stage_id stage, std::optional<replica_id> wanted = {});

@@ -41,7 +41,9 @@ void orchestrator_state::on_submit(const submit& what) {
   const auto way = options_.graph.path_of(what.what);
   if (!way) return self_->send(what.sink, request_over{way.error()});
   sinks_[what.id] = what.sink;
-  place_or_wait(table_.add(what.id, what.what, *way, what.arrival));
+  auto& one = table_.add(what.id, what.what, *way, what.what.received.value_or(what.arrival));
+  one.submitted = what.arrival;
+  place_or_wait(one);
   tell({});
 }
 
@@ -77,7 +79,7 @@ bool orchestrator_state::place(flight& one) {
     next = std::move(here);
   }
   pipeline_report facts;
-  facts.queue_wait.add(in_seconds(now_us(self_) - one.arrival), facts.bad);
+  facts.queue_wait.add(in_seconds(now_us(self_) - one.submitted), facts.bad);
   tell(std::move(facts));
   return true;
 }
@@ -97,8 +99,11 @@ void orchestrator_state::on_place_timeout(const place_timeout& what) {
                            {}});
 }
 
-void orchestrator_state::on_abort(request_id id) {
-  if (auto* one = table_.find(id)) end_flight(*one, failure{errc::aborted, "The request was aborted.", {}});
+void orchestrator_state::on_abort(request_id id, bool client_left) {
+  auto* one = table_.find(id);
+  if (one == nullptr) return;
+  one->client_left = client_left;
+  end_flight(*one, failure{errc::aborted, "The request was aborted.", {}});
 }
 
 void orchestrator_state::on_stage_done(const stage_done& what) {
@@ -109,6 +114,8 @@ void orchestrator_state::on_stage_done(const stage_done& what) {
   if (!one->finish) one->finish = what.result.finish;
   one->prompt_tokens += what.result.prompt_tokens;
   one->generation_tokens += what.result.generation_tokens;
+  part.inside = what.result.inside;
+  part.handed_over = what.result.handed_over;
   unbind(*one, part);
   if (one->all_done()) end_flight(*one, std::nullopt);
 }
@@ -154,6 +161,7 @@ void orchestrator_state::end_flight(flight& one, const std::optional<failure>& p
   release(one);
   pipeline_report facts;
   count_end(one, problem, facts);
+  tell_timing(one);
   const auto sink = std::move(sinks_.extract(one.id).mapped());
   table_.erase(one.id);
   tell(std::move(facts));
@@ -321,29 +329,55 @@ void orchestrator_state::count_end(const flight& one, const std::optional<failur
     facts.speech_completed = speech;
     return;
   }
-  const bool by_client = problem->code == errc::aborted;
-  facts.add_failure(by_client ? failed_as::client_abort : failed_as::stage_error);
+  const bool asked = problem->code == errc::aborted;
+  facts.add_failure(one.client_left ? failed_as::client_disconnect
+                    : asked         ? failed_as::client_abort
+                                    : failed_as::stage_error);
   if (!speech) return;
   const bool dead = problem->code == errc::replica_lost || problem->code == errc::no_replica;
-  ++facts.speech_aborted[std::size_t(by_client ? speech_aborted_as::cancelled
-                                     : dead    ? speech_aborted_as::engine_dead
-                                               : speech_aborted_as::error)];
+  ++facts.speech_aborted[std::size_t(one.client_left ? speech_aborted_as::closed
+                                     : asked         ? speech_aborted_as::cancelled
+                                     : dead          ? speech_aborted_as::engine_dead
+                                                     : speech_aborted_as::error)];
 }
 
 void orchestrator_state::tell(pipeline_report facts) {
   if (!options_.logger) return;
   facts.waiting = std::int64_t(table_.count(flight::phase::waiting) + table_.count(flight::phase::asking));
   facts.running = std::int64_t(table_.size()) - *facts.waiting;
-  if (auto next = outbox_.push(std::move(facts))) send_report(std::move(*next));
+  facts_.merge(std::move(facts));
+  has_facts_ = true;
+  flush_facts();
 }
 
-void orchestrator_state::send_report(pipeline_report facts) {
-  self_->request(options_.logger, caf::infinite, std::move(facts))
+void orchestrator_state::flush_facts() {
+  const auto now = now_us(self_);
+  if (!has_facts_ || pace_.wait(now, true) != 0) return; // few, and each may be looked for
+  pace_.sent(now);
+  has_facts_ = false;
+  self_->request(options_.logger, caf::infinite, std::exchange(facts_, {}))
       .then(
           [this] {
-            if (auto next = outbox_.acknowledged()) send_report(std::move(*next));
+            pace_.acknowledged();
+            flush_facts();
           },
           [this](caf::error&) { options_.logger = nullptr; });
+}
+
+void orchestrator_state::tell_timing(const flight& one) const {
+  if (!options_.logger || !options_.config.log_request_timing) return;
+  const auto now = now_us(self_);
+  request_timeline line;
+  line.name = one.what.name;
+  line.total_s = in_seconds(now - one.arrival);
+  line.preprocess_s = in_seconds(one.submitted - one.arrival);
+  line.engine_s = in_seconds(now - one.submitted);
+  for (const auto& part : one.shares) {
+    line.stages.push_back({part.stage, in_seconds(part.inside)});
+    if (&part == &one.shares.front()) continue;
+    line.transfers.push_back({{part.stage.value - 1}, part.stage, in_seconds(part.handed_over)});
+  }
+  self_->send(options_.logger, std::move(line));
 }
 
 orchestrator_actor::behavior_type orchestrator_behavior(orchestrator_actor::pointer self,
@@ -351,7 +385,7 @@ orchestrator_actor::behavior_type orchestrator_behavior(orchestrator_actor::poin
   const auto state = std::make_shared<orchestrator_state>(self, std::move(options));
   return {
       [state](const submit& what) { state->on_submit(what); },
-      [state](const abort_request& what) { state->on_abort(what.id); },
+      [state](const abort_request& what) { state->on_abort(what.id, what.client_left); },
       [state](const stage_done& what) { state->on_stage_done(what); },
       [state](const replica_ready& what) { state->on_ready(what); },
       [state](const replica_failed& what) { state->on_failed(what); },

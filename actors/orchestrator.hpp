@@ -1,7 +1,7 @@
 #pragma once
 
 #include "actors/replica_registry.hpp"
-#include "actors/report_outbox.hpp"
+#include "actors/report_pace.hpp"
 #include "actors/request_table.hpp"
 #include "actors/router.hpp"
 #include "actors/stage_graph.hpp"
@@ -34,7 +34,7 @@ public:
   orchestrator_state(orchestrator_actor::pointer self, orchestrator_options options);
 
   void on_submit(const submit& what);
-  void on_abort(request_id id);
+  void on_abort(request_id id, bool client_left = false);
   void on_stage_done(const stage_done& what);
   void on_place_timeout(const place_timeout& what);
   caf::result<replica_outcome> on_start(const start_replicas& what);
@@ -86,7 +86,8 @@ private:
   // -- statistics --
   void count_end(const flight& one, const std::optional<failure>& problem, pipeline_report& facts) const;
   void tell(pipeline_report facts);
-  void send_report(pipeline_report facts);
+  void flush_facts();
+  void tell_timing(const flight& one) const;
 
   orchestrator_actor::pointer self_;
   orchestrator_options options_;
@@ -98,7 +99,9 @@ private:
   std::map<replica_key, std::shared_ptr<cohort>> starting_;
   std::map<replica_key, engine_index> engines_; // of the starting and live ones
   std::uint64_t next_identity_ = 0;
-  report_outbox<pipeline_report> outbox_;
+  pipeline_report facts_; // that were not sent yet
+  bool has_facts_ = false;
+  report_pace pace_;
   bool draining_ = false;
   std::vector<drained_promise> drained_;
 };

@@ -23,18 +23,22 @@ struct flight {
     stage_id stage;
     replica_id replica;
     bool done = false;
+    time_us inside = 0; // once it is done, as in stage_result
+    time_us handed_over = 0;
   };
 
   request_id id;
   request what;
   stage_graph::path way;
-  time_us arrival = 0;
+  time_us arrival = 0;   // when it came in
+  time_us submitted = 0; // when it was handed to the engine
   phase now = phase::waiting;
   std::int32_t attempt = 0;            // how often it was started over
   std::vector<share> shares;           // while placed: one per stage of its way
   std::optional<finish_reason> finish; // of the first stage
   std::int64_t prompt_tokens = 0;      // over its stages
   std::int64_t generation_tokens = 0;
+  bool client_left = false; // it was aborted because its client went away
 
   [[nodiscard]] share* share_of(stage_id stage);
   [[nodiscard]] bool all_done() const;

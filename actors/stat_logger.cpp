@@ -1,8 +1,10 @@
 #include "actors/stat_logger.hpp"
 
 #include "messages/type_ids.hpp"
+#include "metrics/timing_line.hpp"
 
 #include <chrono>
+#include <utility>
 
 namespace omni {
 struct page_values {
@@ -42,12 +44,24 @@ void stat_logger::on_interval() {
 
 void stat_logger::on_register(const register_engines& what) {
   const auto done = statistics_.add_engines(what.engines, now());
-  if (!done) {
-    options_.print({false, "Statistics: " + done.error().message});
-    return;
-  }
+  if (!done) return options_.warn(done.error().message);
+  for (const auto& one : what.engines) statistics_.record(engine_health{one.stage, one.replica, true}, now());
   for (const auto& line : done->lines) options_.print(line);
 }
+
+void stat_logger::on_departed(const engine_departed& who) {
+  statistics_.record(who);
+  statistics_.record(engine_health{who.stage, who.replica, false}, now());
+}
+
+void stat_logger::on_report(const engine_report& what) {
+  if (statistics_.record(what, now()) || std::exchange(met_stranger_, true)) return;
+  options_.warn("Replica " + std::to_string(what.replica.value) + " of stage " + std::to_string(what.stage.value) +
+                " sent statistics, but nobody registered it: they are dropped. This is said once; "
+                "omni_serve:bad_values_total counts further ones.");
+}
+
+void stat_logger::print_timing(const request_timeline& of) { options_.print({false, timing_line(of)}); }
 
 void stat_logger::print_lines() {
   for (const auto& line : statistics_.log(now().mono_s)) options_.print(line);
@@ -57,6 +71,10 @@ caf::result<metrics_page> stat_logger::on_page() {
   return self_->delegate(self_->spawn(write_page), page_values{statistics_.take(options_.process(), now())});
 }
 
+void ask_for_lines(const stat_logger_actor& logger) {
+  if (logger) caf::anon_send(logger, print_stats{});
+}
+
 stat_logger_actor::behavior_type stat_logger_behavior(stat_logger_actor::pointer self, stat_logger_options options) {
   const auto state = std::make_shared<stat_logger>(self, std::move(options));
   return {
@@ -64,6 +82,7 @@ stat_logger_actor::behavior_type stat_logger_behavior(stat_logger_actor::pointer
       [state](const engine_departed& what) { state->on_departed(what); },
       [state](const engine_report& what) { state->on_report(what); },
       [state](const pipeline_report& what) { state->on_report(what); },
+      [state](const request_timeline& what) { state->print_timing(what); },
       [state](const http_report& what) { state->on_report(what); },
       [state](print_stats) { state->print_lines(); },
       [state](get_metrics) { return state->on_page(); },

@@ -48,6 +48,8 @@ struct engine_config {
   bool metrics_engine_labels = false; // label series by `engine`, as plain vLLM, not by `stage` and `replica`
   bool log_stats = true;              // false: no statistics are kept at all
   double log_stats_interval_s = 10.0; // console lines
+  bool log_request_timing = false;    // one more line for each request that ends
+  bool created_series = true;         // `_created` lines on the page of statistics
 };
 
 } // namespace omni

@@ -42,9 +42,11 @@ struct open_request {
   sink_actor sink;
 };
 
-/// Ends a request early. Facade to orchestrator: the client is gone. Orchestrator to replica: free all that it holds.
+/// Ends a request early. Facade to orchestrator: nobody wants it any more. Orchestrator to replica: free all that it
+/// holds.
 struct abort_request {
   request_id id;
+  bool client_left = false; // for statistics: the client went away, it did not ask for the end
 };
 
 /// Replica to orchestrator: its share of a request is over. The one message per request and stage.

@@ -40,7 +40,8 @@ auto inspect(Inspector& f, voice_params& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, request& x) {
-  return fields(f, x.name, x.prompt, x.text, x.sampling, x.n, x.want_text, x.want_audio, x.voice, x.prompt_param);
+  return fields(f, x.name, x.prompt, x.text, x.sampling, x.n, x.want_text, x.want_audio, x.voice, x.prompt_param,
+                optional_field(x.received));
 }
 template <class Inspector>
 auto inspect(Inspector& f, stage_task& x) {
@@ -48,7 +49,8 @@ auto inspect(Inspector& f, stage_task& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, stage_result& x) {
-  return fields(f, x.request, x.attempt, x.finish, x.prompt_tokens, x.generation_tokens, optional_field(x.problem));
+  return fields(f, x.request, x.attempt, x.finish, x.prompt_tokens, x.generation_tokens, optional_field(x.problem),
+                x.inside, x.handed_over);
 }
 template <class Inspector>
 auto inspect(Inspector& f, runner_info& x) {

@@ -19,7 +19,7 @@ auto inspect(Inspector& f, open_request& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, abort_request& x) {
-  return fields(f, x.id);
+  return fields(f, x.id, x.client_left);
 }
 template <class Inspector>
 auto inspect(Inspector& f, stage_done& x) {

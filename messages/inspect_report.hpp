@@ -76,6 +76,18 @@ auto inspect(Inspector& f, pipeline_report& x) {
                 x.queue_wait, x.prompt_tokens, x.generation_tokens, x.speech_completed, x.speech_aborted, x.bad);
 }
 template <class Inspector>
+auto inspect(Inspector& f, request_timeline::stage_share& x) {
+  return fields(f, x.stage, x.seconds);
+}
+template <class Inspector>
+auto inspect(Inspector& f, request_timeline::transfer_share& x) {
+  return fields(f, x.from, x.to, x.seconds);
+}
+template <class Inspector>
+auto inspect(Inspector& f, request_timeline& x) {
+  return fields(f, x.name, x.total_s, x.preprocess_s, x.engine_s, x.stages, x.transfers);
+}
+template <class Inspector>
 auto inspect(Inspector& f, http_report& x) {
   return fields(f, x.handler, x.method, x.status, x.request_bytes, x.response_bytes, x.seconds);
 }

@@ -34,6 +34,7 @@ struct metrics_page;
 struct place_timeout;
 
 using step_atom = caf::atom_constant<caf::atom("step")>;
+using flush_atom = caf::atom_constant<caf::atom("flush")>;
 using log_atom = caf::atom_constant<caf::atom("log")>;
 
 /// Where one request's outputs go (actors/sink.hpp). One per request.
@@ -47,7 +48,8 @@ using stage_replica_actor =
     actor_interface<caf::result<void>(open_request),  // takes a request in
                     caf::result<void>(chunk),         // a piece of input from the stage before
                     caf::result<void>(abort_request), // frees all that a request holds; unknown ids are no error
-                    caf::result<void>(step_atom)>;    // from itself while there is work: runs one step
+                    caf::result<void>(step_atom),     // from itself while there is work: runs one step
+                    caf::result<void>(flush_atom)>;   // from itself: sends the facts of the latest steps
 
 /// Admits requests, binds each to one replica per stage, and cleans up after whatever ends them
 /// (actors/orchestrator.hpp).
@@ -65,12 +67,13 @@ using orchestrator_actor =
                     caf::result<void>(place_timeout)>; // from itself: a request has waited for a replica long enough
 
 /// Counts what the others report and prints once per interval (actors/stat_logger.hpp). Nobody waits for it: a sender
-/// has two reports unanswered at most and merges further ones at home (actors/report_outbox.hpp).
+/// has two reports unanswered at most and gathers on at home (actors/report_pace.hpp).
 using stat_logger_actor =
     actor_interface<caf::result<void>(register_engines),    // makes the series of replicas, before their first report
                     caf::result<void>(engine_departed),     // a replica's load is gone, its series stay
                     caf::result<void>(engine_report),       // counts what a replica did
                     caf::result<void>(pipeline_report),     // counts what happened to whole requests
+                    caf::result<void>(request_timeline),    // prints where one request's time went
                     caf::result<void>(http_report),         // counts an answer of the HTTP server
                     caf::result<void>(print_stats),         // prints the console lines
                     caf::result<metrics_page>(get_metrics), // the text of /metrics

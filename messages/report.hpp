@@ -253,6 +253,25 @@ struct pipeline_report {
   void merge(pipeline_report&& later);
 };
 
+/// Where the time of a request that has ended went, for whoever reads the console. Seconds.
+struct request_timeline {
+  struct stage_share {
+    stage_id stage;
+    double seconds = 0;
+  };
+  struct transfer_share {
+    stage_id from;
+    stage_id to;
+    double seconds = 0; // all hand-overs of this request on the edge
+  };
+  std::string name;        // the client's name for it
+  double total_s = 0;      // arrival -> last output
+  double preprocess_s = 0; // arrival -> handed to the engine
+  double engine_s = 0;     // handed to the engine -> last output
+  std::vector<stage_share> stages;
+  std::vector<transfer_share> transfers;
+};
+
 /// One answered HTTP request. `handler` is the route's own pattern, never the path a client sent.
 struct http_report {
   std::string handler;

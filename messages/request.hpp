@@ -1,9 +1,11 @@
 #pragma once
 
 #include "kernels/runtime/batch.hpp"
+#include "messages/clock.hpp"
 #include "messages/ids.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct request {
   bool want_audio = false;
   voice_params voice;
   std::string prompt_param = "messages"; // the field that held the prompt, for error messages
+  std::optional<time_us> received;       // when it came in, before it was read; none: when it is handed in
 };
 
 } // namespace omni

@@ -34,6 +34,7 @@ CAF_ADD_TYPE_ID(omni, (omni::http_report))
 CAF_ADD_TYPE_ID(omni, (omni::print_stats))
 CAF_ADD_TYPE_ID(omni, (omni::get_metrics))
 CAF_ADD_TYPE_ID(omni, (omni::metrics_page))
+CAF_ADD_TYPE_ID(omni, (omni::request_timeline))
 
 CAF_END_TYPE_ID_BLOCK(omni)
 

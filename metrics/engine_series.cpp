@@ -164,6 +164,7 @@ void engine_series::set_load(const scheduler_snapshot& now, bad_value_counts& ba
   waiting_by_reason[1]->Set(deferred);
   kv_cache_usage->Set(checked(now.kv_cache_usage, bad));
   waiting_now = std::int32_t(std::min(capacity + deferred, 2147483647.0));
+  capacity_now = std::int32_t(capacity);
 }
 
 void engine_series::set_sleep(std::optional<std::size_t> state) {

@@ -58,7 +58,8 @@ private:
 struct engine_series {
   register_engine facts; // `engine` is set
   bool departed = false;
-  std::int32_t waiting_now = 0; // as last reported
+  std::int32_t waiting_now = 0;  // as last reported
+  std::int32_t capacity_now = 0; // those of them that wait for room in the running batch
 
   std::vector<counter_series> spec_counts;      // drafts, draft tokens, accepted tokens; empty without speculation
   std::vector<counter_series> spec_accepted_at; // [speculative_tokens]

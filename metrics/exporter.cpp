@@ -104,7 +104,11 @@ expected<std::vector<std::int32_t>> exporter::add_engines(std::span<const regist
     fresh.push_back(place.get());
   }
   if (!fresh.empty()) {
-    if (rejections_.empty()) open_engine_families(fresh.front()->facts.max_model_len, wall_s);
+    if (rejections_.empty()) {
+      const auto longest =
+          std::ranges::max_element(fresh, {}, [](const engine_series* one) { return one->facts.max_model_len; });
+      open_engine_families((*longest)->facts.max_model_len, wall_s);
+    }
     if (std::any_of(fresh.begin(), fresh.end(), [](const auto* one) { return one->facts.speculative_tokens > 0; }))
       registry_.open(family_group::speculation);
     bind_series(fresh, labels_, request_bounds_, registry_, wall_s);

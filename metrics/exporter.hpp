@@ -43,8 +43,9 @@ public:
   void record(const sleep_state& state);
 
   void set_stage_waiting(stage_id stage, std::int64_t waiting, double wall_s);
-  /// Sets every stage's waiting requests from what its replicas reported last. For just before a page is taken.
-  void update_stage_waiting(double wall_s);
+  /// Sets the gauges that several senders make together, from what each said last: every stage's waiting requests, and
+  /// the pipeline's, of which some wait inside an engine. For just before a page is taken.
+  void update_waiting(double wall_s);
 
 private:
   using replica_key = std::pair<stage_id, replica_id>;
@@ -74,8 +75,10 @@ private:
     prometheus::Gauge* waiting = nullptr;
     histogram_series e2e, queue_wait;
     counter_series prompt_tokens, generation_tokens;
+    double dispatched_now = 0, undispatched_now = 0; // as last reported
   };
   void open_pipeline(double wall_s);
+  void set_pipeline_load(double waiting_inside);
   std::optional<pipeline_series> pipeline_; // none on plain vLLM's page
 };
 

@@ -1,5 +1,6 @@
 #include "metrics/exporter.hpp"
 
+#include <algorithm>
 #include <map>
 
 // The half of the exporter that counts whole requests and the state of engines.
@@ -42,8 +43,9 @@ void exporter::record(const pipeline_report& report, double wall_s) {
   bad_value_counts bad = report.bad;
   count_rejections(report, bad);
   if (pipeline_) {
-    if (report.running) pipeline_->running->Set(double(checked(*report.running, bad)));
-    if (report.waiting) pipeline_->waiting->Set(double(checked(*report.waiting, bad)));
+    if (report.running) pipeline_->dispatched_now = double(checked(*report.running, bad));
+    if (report.waiting) pipeline_->undispatched_now = double(checked(*report.waiting, bad));
+    set_pipeline_load(0);
     pipeline_->e2e.add(report.e2e_latency, bad);
     pipeline_->queue_wait.add(report.queue_wait, bad);
     pipeline_->prompt_tokens.add(report.prompt_tokens, bad);
@@ -104,10 +106,22 @@ void exporter::set_stage_waiting(stage_id stage, std::int64_t waiting, double wa
   lazy_.gauge(family_id::omni_stage_waiting, labels, wall_s).Set(double(waiting));
 }
 
-void exporter::update_stage_waiting(double wall_s) {
+void exporter::set_pipeline_load(double waiting_inside) {
+  const double inside = std::min(waiting_inside, pipeline_->dispatched_now); // a request can wait as several samples
+  pipeline_->running->Set(pipeline_->dispatched_now - inside);
+  pipeline_->waiting->Set(pipeline_->undispatched_now + inside);
+}
+
+void exporter::update_waiting(double wall_s) {
+  if (!pipeline_) return;
   std::map<stage_id, std::int64_t> sums;
-  for (const auto& [key, engine] : engines_) sums[key.first] += engine->waiting_now;
+  double inside = 0;
+  for (const auto& [key, engine] : engines_) {
+    sums[key.first] += engine->waiting_now;
+    inside += engine->capacity_now; // the deferred ones wait for the stage before, which works on them
+  }
   for (const auto& [stage, waiting] : sums) set_stage_waiting(stage, waiting, wall_s);
+  set_pipeline_load(inside);
 }
 
 } // namespace omni

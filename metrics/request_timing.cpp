@@ -27,7 +27,7 @@ void step_record::take_prompt(const request_timing& request) {
     ++report_.bad[std::size_t(bad_value::malformed)];
   split.computed = request.prompt_tokens_ - split.cached();
   report_.prompt.merge(split);
-  tokens_ += split.computed;
+  computed_ += split.computed;
 }
 
 void step_record::take_preemptions(request_timing& request) {
@@ -36,21 +36,18 @@ void step_record::take_preemptions(request_timing& request) {
   report_.preemptions += fresh;
 }
 
-void step_record::output(request_timing& request, std::int64_t new_tokens, double now_s) {
-  any_output_ = true;
-  take_preemptions(request);
-  request.generated_ += new_tokens;
-  report_.generation_tokens += new_tokens;
-  tokens_ += new_tokens;
-  if (request.last_token_) {
-    report_.inter_token_latency.add(elapsed(*request.last_token_, batch_s_), report_.bad);
-  } else {
-    take_prompt(request);
-    request.time_to_first_token_ = elapsed(request.arrival_, now_s);
-    report_.time_to_first_token.add(*request.time_to_first_token_, report_.bad);
-    request.first_token_ = batch_s_;
-  }
-  request.last_token_ = batch_s_;
+void step_record::first_output(request_timing& request, double now_s) {
+  take_prompt(request);
+  request.time_to_first_token_ = elapsed(request.arrival_, now_s);
+  report_.time_to_first_token.add(*request.time_to_first_token_, report_.bad);
+  request.first_token_ = batch_s_;
+}
+
+void step_record::book_intervals() {
+  if (intervals_ == 0) return;
+  const bool back = batch_s_ < interval_from_;
+  if (back) report_.bad[std::size_t(bad_value::clock_back)] += intervals_;
+  report_.inter_token_latency.add(back ? 0 : batch_s_ - interval_from_, report_.bad, intervals_);
 }
 
 finished_request step_record::finish(request_timing& request, sample_group& group, finished_as reason, double now_s) {
@@ -81,7 +78,9 @@ finished_request step_record::finish(request_timing& request, sample_group& grou
 }
 
 void step_record::close() {
-  if (any_output_) report_.iteration_tokens.add(double(tokens_), report_.bad);
+  book_intervals();
+  report_.generation_tokens += generated_;
+  if (any_output_) report_.iteration_tokens.add(double(computed_ + generated_), report_.bad);
 }
 
 } // namespace omni

@@ -34,18 +34,19 @@ private:
     if (!stamp) stamp = now_s;
   }
 
+  // What every output touches comes first, side by side.
+  std::optional<double> last_token_;
+  std::int64_t generated_ = 0;
+  std::int32_t unreported_preemptions_ = 0;
+  std::int32_t preemptions_ = 0;
   double arrival_;
   std::int64_t prompt_tokens_;
   std::optional<std::int64_t> max_tokens_;
   std::int64_t local_cached_ = 0;
   std::int64_t external_cached_ = 0;
-  std::int64_t generated_ = 0;
-  std::int32_t preemptions_ = 0;
-  std::int32_t unreported_preemptions_ = 0;
   std::optional<double> queued_;
   std::optional<double> scheduled_;
   std::optional<double> first_token_;
-  std::optional<double> last_token_;
   std::optional<double> time_to_first_token_;
 };
 
@@ -69,23 +70,44 @@ public:
   step_record(engine_report& report, double batch_s) : report_(report), batch_s_(batch_s) {}
 
   /// `request` produced an output, with tokens or without, that leaves the stage at `now_s`.
-  void output(request_timing& request, std::int64_t new_tokens, double now_s);
+  void output(request_timing& request, std::int64_t new_tokens, double now_s) {
+    if (request.unreported_preemptions_ > 0) take_preemptions(request);
+    any_output_ = true;
+    request.generated_ += new_tokens;
+    generated_ += new_tokens;
+    // The sequences of a decode step had their last output together: their intervals are one observation, many times.
+    if (!request.last_token_) {
+      first_output(request, now_s);
+    } else if (*request.last_token_ == interval_from_) {
+      ++intervals_;
+    } else {
+      book_intervals();
+      interval_from_ = *request.last_token_;
+      intervals_ = 1;
+    }
+    request.last_token_ = batch_s_;
+  }
   /// `request` has ended at `now_s`; its output, if it had one in this step, was booked before. Also for a request
   /// that ends between steps, for example by an abort. Counts it in the report; the record is for whoever else wants
   /// it.
   finished_request finish(request_timing& request, sample_group& group, finished_as reason, double now_s);
-  /// The step is over: its token count is one observation, if it had any output.
+  /// The step is over: books what it gathered, and its token count as one observation if it had any output.
   void close();
 
 private:
   [[nodiscard]] double elapsed(double from_s, double to_s);
   [[nodiscard]] std::optional<double> elapsed(std::optional<double> from_s, std::optional<double> to_s);
+  void first_output(request_timing& request, double now_s);
+  void book_intervals();
   void take_prompt(const request_timing& request);
   void take_preemptions(request_timing& request);
 
   engine_report& report_;
   double batch_s_;
-  std::int64_t tokens_ = 0; // computed prompt + generated
+  std::int64_t computed_ = 0;  // tokens of prompts
+  std::int64_t generated_ = 0; // tokens
+  double interval_from_ = 0;   // when the last output was of the sequences whose intervals are not booked yet
+  std::int64_t intervals_ = 0; // how many of those there are
   bool any_output_ = false;
 };
 

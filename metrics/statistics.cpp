@@ -82,7 +82,7 @@ std::vector<log_line> statistics::log(double mono_s) {
 
 snapshot statistics::take(const process_facts& process, instant now) {
   server_.record(process, now.wall_s);
-  if (exporter_) exporter_->update_stage_waiting(now.wall_s);
+  if (exporter_) exporter_->update_waiting(now.wall_s);
   return registry_.take();
 }
 

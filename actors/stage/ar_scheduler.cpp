@@ -253,7 +253,7 @@ void ar_scheduler::finish(sequence& one, const ending& over, step_record& record
   if (one.choice == 0) group.finish = over.reason;
   if (--group.open > 0) return;
   out.report.stage_gen_time.add(in_seconds(now - group.opened), out.report.bad);
-  close_group(group, std::nullopt, out);
+  close_group(group, std::nullopt, now, out);
 }
 
 void ar_scheduler::end(request_id request, const std::optional<failure>& problem, time_us now, emissions& out) {
@@ -267,7 +267,7 @@ void ar_scheduler::end(request_id request, const std::optional<failure>& problem
     drop(*one, out);
   }
   group.finish = problem ? finish_reason::error : finish_reason::abort;
-  close_group(group, problem, out);
+  close_group(group, problem, now, out);
   note_state(out);
 }
 
@@ -280,9 +280,10 @@ void ar_scheduler::drop(sequence& one, emissions& out) {
   one.finished = true;
 }
 
-void ar_scheduler::close_group(sequence_group& group, const std::optional<failure>& problem, emissions& out) {
+void ar_scheduler::close_group(sequence_group& group, const std::optional<failure>& problem, time_us now,
+                               emissions& out) {
   const auto id = group.task.id;
-  stage_result result{id, group.task.attempt, group.finish, 0, 0, problem};
+  stage_result result{id, group.task.attempt, group.finish, 0, 0, problem, now - group.opened};
   for (const auto& one : group.choices) {
     result.prompt_tokens += std::int64_t(one->prompt);
     result.generation_tokens += std::int64_t(one->generated());

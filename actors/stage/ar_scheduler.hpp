@@ -65,7 +65,7 @@ private:
   void finish(sequence& one, const ending& over, step_record& record, time_us now, emissions& out);
   /// Lets go of what a sequence holds outside its group.
   void drop(sequence& one, emissions& out);
-  void close_group(sequence_group& group, const std::optional<failure>& problem, emissions& out);
+  void close_group(sequence_group& group, const std::optional<failure>& problem, time_us now, emissions& out);
   void note_state(emissions& out);
 
   ar_limits limits_;

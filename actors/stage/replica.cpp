@@ -6,6 +6,7 @@
 #include "messages/type_ids.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace omni {
 namespace {
@@ -27,8 +28,7 @@ runner_options runner_options_for(const stage_config& config) {
 
 stage_replica::stage_replica(stage_replica_actor::pointer self, replica_options options)
     : self_(self), options_(std::move(options)) {
-  out_.report.stage = options_.stage;
-  out_.report.replica = options_.replica;
+  out_.report = blank_report();
   self_->monitor(options_.owner);
   self_->set_down_handler([self](caf::down_msg&) { self->quit(); }); // nobody to work for
   self_->send(self_, step_atom{});
@@ -38,7 +38,7 @@ stage_replica::stage_replica(stage_replica_actor::pointer self, replica_options 
 // -- messages ---------------------------------------------------------------------------------------------------------
 
 void stage_replica::on_open(const open_request& what) {
-  requests_[what.task.id] = {what.task.attempt, what.next, what.sink, 0, 0};
+  requests_[what.task.id] = {what.task.attempt, what.next, what.sink, 0, 0, 0};
   scheduler_->open(what.task, now(), out_);
   carry_out();
   post_step();
@@ -53,7 +53,9 @@ void stage_replica::on_chunk(const chunk& what) {
     return carry_out();
   }
   auto& edge = out_.report.transfer(what.from_stage, what.from_replica, options_.stage, options_.replica);
-  edge.in_flight.add(in_seconds(now() - what.sent), out_.report.bad);
+  const auto in_flight = now() - what.sent;
+  at->second.handed_over += in_flight;
+  edge.in_flight.add(in_seconds(in_flight), out_.report.bad);
   edge.rx.add(0, out_.report.bad); // shared memory: nothing to read
   scheduler_->feed(what.request, what.data, what.end, now());
   post_step();
@@ -118,6 +120,7 @@ void stage_replica::compute() {
 }
 
 void stage_replica::die(failure problem) {
+  flush_facts(true);
   const caf::error reason = ended_with(problem.message);
   self_->send(options_.owner, replica_failed{options_.stage, options_.replica, std::move(problem)});
   self_->quit(reason);
@@ -137,7 +140,7 @@ void stage_replica::carry_out() {
   out_.closed.clear();
   open_slots();
   send_pieces();
-  flush_facts(); // before the end is told, so that who hears of it finds it counted
+  flush_facts(!out_.results.empty()); // before the end is told, so that who hears of it finds it counted
   send_results();
 }
 
@@ -177,28 +180,45 @@ void stage_replica::send_pieces() {
 
 void stage_replica::send_results() {
   for (auto& result : std::exchange(out_.results, {})) {
-    requests_.erase(result.request);
+    if (const auto at = requests_.find(result.request); at != requests_.end()) {
+      result.handed_over = at->second.handed_over;
+      requests_.erase(at);
+    }
     self_->send(options_.owner, stage_done{options_.stage, options_.replica, std::move(result)});
   }
 }
 
-void stage_replica::flush_facts() {
-  if (!out_.has_facts) return;
-  auto report = std::exchange(out_.report, {});
-  out_.report.stage = options_.stage;
-  out_.report.replica = options_.replica;
-  out_.has_facts = false;
-  if (!options_.logger) return;
-  if (auto next = outbox_.push(std::move(report))) send_report(std::move(*next));
+void stage_replica::flush_facts(bool urgent) {
+  if (!out_.has_facts || !options_.logger) return;
+  const auto wait = pace_.wait(now(), urgent);
+  if (wait == 0) return send_report();
+  if (!wait || flush_posted_) return;
+  flush_posted_ = true;
+  self_->delayed_send(self_, std::chrono::microseconds(*wait), flush_atom{});
 }
 
-void stage_replica::send_report(engine_report report) {
-  self_->request(options_.logger, caf::infinite, std::move(report))
+void stage_replica::on_flush() {
+  flush_posted_ = false;
+  flush_facts(false);
+}
+
+void stage_replica::send_report() {
+  pace_.sent(now());
+  out_.has_facts = false;
+  self_->request(options_.logger, caf::infinite, std::exchange(out_.report, blank_report()))
       .then(
           [this] {
-            if (auto next = outbox_.acknowledged()) send_report(std::move(*next));
+            pace_.acknowledged();
+            flush_facts(false);
           },
           [this](caf::error&) { options_.logger = nullptr; }); // it has ended: statistics are over
+}
+
+engine_report stage_replica::blank_report() const {
+  engine_report blank;
+  blank.stage = options_.stage;
+  blank.replica = options_.replica;
+  return blank;
 }
 
 stage_replica_actor::behavior_type replica_behavior(stage_replica_actor::pointer self, replica_options options) {
@@ -208,6 +228,7 @@ stage_replica_actor::behavior_type replica_behavior(stage_replica_actor::pointer
       [state](const chunk& what) { state->on_chunk(what); },
       [state](const abort_request& what) { state->on_abort(what.id); },
       [state](step_atom) { state->on_step(); },
+      [state](flush_atom) { state->on_flush(); },
   };
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "actors/report_outbox.hpp"
+#include "actors/report_pace.hpp"
 #include "actors/stage/scheduler.hpp"
 #include "kernels/models/stage_model.hpp"
 #include "messages/chunk.hpp"
@@ -38,6 +38,8 @@ public:
   void on_abort(request_id id);
   /// The first one makes the runner.
   void on_step();
+  /// Facts have waited for their turn.
+  void on_flush();
 
 private:
   /// Where a request's results go.
@@ -47,6 +49,7 @@ private:
     sink_actor sink;
     std::uint32_t received = 0; // chunks
     std::uint32_t sent = 0;
+    time_us handed_over = 0; // that the received ones took
   };
 
   void start();
@@ -63,8 +66,10 @@ private:
   void hand_over(const emissions::handover& piece);
   void send_pieces();
   void send_results();
-  void flush_facts();
-  void send_report(engine_report report);
+  /// Sends the facts that were gathered, now or when it is their turn.
+  void flush_facts(bool urgent);
+  void send_report();
+  [[nodiscard]] engine_report blank_report() const;
   void post_step();
   [[nodiscard]] time_us now() const { return now_us(self_); }
 
@@ -74,8 +79,9 @@ private:
   std::unique_ptr<scheduler> scheduler_;
   std::unordered_map<request_id, binding> requests_;
   std::unordered_set<sequence_slot> slots_; // open in the runner
-  emissions out_;                           // its report gathers facts until the next step ends
-  report_outbox<engine_report> outbox_;
+  emissions out_;                           // its report gathers facts until it is sent
+  report_pace pace_;
+  bool flush_posted_ = false;
   bool step_posted_ = false;
 };
 

@@ -108,6 +108,7 @@ void stream_scheduler::update(const step_result& result, time_us now, emissions&
                "a stream runner ends a sequence whose input has ended");
     if (item.finished) finish(one, finish_reason::stop, std::nullopt, now, out);
   }
+  record.close();
   planned_.clear();
   note_state(out);
 }
@@ -155,7 +156,7 @@ void stream_scheduler::finish(stream& one, finish_reason reason, const std::opti
   out.closed.push_back(one.slot);
   slots_.give_back(one.slot);
   const auto id = one.task.id;
-  out.results.push_back({id, one.task.attempt, reason, 0, 0, problem});
+  out.results.push_back({id, one.task.attempt, reason, 0, 0, problem, now - one.began});
   streams_.erase(id);
 }
 

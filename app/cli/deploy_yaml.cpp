@@ -73,6 +73,13 @@ void read_stage(yaml_fields& from, const std::string& where, const model_folders
     read_yaml_sampling(sampling, where, problem, into.default_sampling_params);
 }
 
+/// A stage's switch for statistics, as vLLM-Omni has it: that of stage 0 is the whole engine's, others say nothing.
+void read_statistics_switch(yaml_fields& from, std::size_t stage, engine_config& into) {
+  bool off = !into.log_stats;
+  from.read("disable_log_stats", off);
+  if (stage == 0) into.log_stats = !off;
+}
+
 void check_complete(yaml_fields& from, const stage_config& stage) {
   if (stage.model_stage.empty())
     from.refuse("model_stage", "is missing: say what the stage runs (thinker, talker, code2wav)");
@@ -92,6 +99,7 @@ void read_stages(yaml_fields& from, const std::string& where, const model_folder
     if (each.id.value != std::int32_t(i))
       stage.refuse("stage_id", "must be " + std::to_string(i) + ": stages are listed in order, from 0");
     read_stage(stage, where, folders, problem, each);
+    read_statistics_switch(stage, i, into);
     check_complete(stage, each);
     stage.refuse_unknown();
     into.stages.push_back(std::move(each));
@@ -122,6 +130,7 @@ expected<deployment> read_deploy_yaml(std::string_view text, const std::string& 
   top.read("dispatch_timeout_s", into.config.dispatch_timeout_s, 0, 1e6);
   top.read("log_stats", into.config.log_stats);
   top.read("log_stats_interval_s", into.config.log_stats_interval_s, 0.1, 1e6);
+  top.read("log_request_timing", into.config.log_request_timing);
   read_stages(top, where, folders, defaults, problem, into.config);
   top.refuse_unknown();
   if (problem) return tl::unexpected(std::move(*problem));
@@ -145,6 +154,7 @@ expected<void> apply_stage_overrides(const std::string& overrides, const model_f
                                              std::to_string(config.stages.size() - 1) + ".");
     yaml_fields stage(entry.second, where, "stage " + std::to_string(index), problem);
     read_stage(stage, where, folders, problem, config.stages[index]);
+    read_statistics_switch(stage, index, config);
     stage.refuse_unknown();
     if (problem) return tl::unexpected(std::move(*problem));
   }

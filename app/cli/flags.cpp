@@ -81,10 +81,7 @@ void add_model_flags(CLI::App& app, serve_options& into) {
 
 void add_server_flags(CLI::App& app, serve_options& into) {
   const std::string group = "Server";
-  app.add_option("--host", into.host, "Address to listen on")
-      ->check(not_empty)
-      ->capture_default_str()
-      ->group(group);
+  app.add_option("--host", into.host, "Address to listen on")->check(not_empty)->capture_default_str()->group(group);
   app.add_option("--port", into.port, "Port to listen on; 0 takes a free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str()
@@ -165,6 +162,10 @@ void add_statistics_flags(CLI::App& app, serve_options& into) {
   add(app, "--log-stats-interval", into.log_stats_interval_s, "Seconds between console lines (default 10)")
       ->check(seconds_from(0.1))
       ->group(group);
+  app.add_flag_callback(
+         "--log-request-timing", [&into] { into.log_request_timing = true; },
+         "Print a line for each request that ends: where its time went")
+      ->group(group);
 }
 
 /// One sentence of what CLI11 says.
@@ -207,6 +208,9 @@ expected<std::variant<serve_options, early_exit>> parse_flags(const std::vector<
   }
   if (app.count("--log-stats") > 0 && app.count("--disable-log-stats") > 0)
     return fail(errc::invalid_request, "--log-stats and --disable-log-stats exclude each other: leave one out.");
+  if (into.log_request_timing && app.count("--disable-log-stats") > 0)
+    return fail(errc::invalid_request,
+                "--log-request-timing and --disable-log-stats exclude each other: the lines come from the statistics.");
   if (!into.model.empty() && !into.deploy_config.empty())
     return fail(errc::invalid_request,
                 "--model and --deploy-config exclude each other: a pipeline's YAML names its own models.");

@@ -52,6 +52,7 @@ void apply_flags(const serve_options& options, engine_config& into) {
   set(options.threads, into.threads);
   set(options.log_stats, into.log_stats);
   set(options.log_stats_interval_s, into.log_stats_interval_s);
+  set(options.log_request_timing, into.log_request_timing);
   set(options.seed, into.seed);
   if (options.metrics_labels) into.metrics_engine_labels = *options.metrics_labels == "engine";
   if (options.omni_lb_policy)

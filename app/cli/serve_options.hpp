@@ -36,6 +36,7 @@ struct serve_options {
   std::optional<std::int32_t> threads;
   std::optional<bool> log_stats;
   std::optional<double> log_stats_interval_s;
+  std::optional<bool> log_request_timing;
   std::optional<std::string> omni_lb_policy; // random, round-robin, least-queue-length
   std::optional<std::string> metrics_labels; // stage, engine
   std::optional<std::uint64_t> seed;

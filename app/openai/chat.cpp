@@ -22,6 +22,7 @@ void chat_completions(context& server, const http::request& /*asked*/, const jso
   chat->model = std::move(model);
   chat->created = unix_seconds();
   chat->work.name = chat->id;
+  chat->work.received = start_us;
   request work = chat->work; // the bodies read the rest of it
   if (chat->stream)
     answer_streamed(server.running, std::move(work), make_chat_events(chat, start_us), std::move(to));

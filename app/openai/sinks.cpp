@@ -63,7 +63,7 @@ private:
 void submit(engine& running, request work, std::shared_ptr<sink> outputs, const std::shared_ptr<http::responder>& to) {
   const auto id = running.submit(std::move(work), std::move(outputs));
   if (!id) return to->send(error_response(id.error()));
-  to->on_close([&running, id = *id] { running.abort(id); });
+  to->on_close([&running, id = *id] { running.abort(id, true); });
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 namespace omni::openai {
 
 void audio_speech(context& server, const http::request& /*asked*/, const json& body, responder_ptr to) {
+  const std::int64_t start_us = now_us();
   std::optional<failure> problem;
   fields from(body, "", problem);
   read_model(from, server.served_names);
@@ -17,6 +18,7 @@ void audio_speech(context& server, const http::request& /*asked*/, const json& b
   if (!read) return to->send(error_response(read.error()));
   const auto speech = std::make_shared<speech_request>(std::move(*read));
   speech->work.name = "speech-" + server.ids.hex(32);
+  speech->work.received = start_us;
   request work = speech->work;
   switch (speech->how) {
   case speech_request::delivery::whole:

@@ -6,6 +6,7 @@
 #include "app/serve/log.hpp"
 #include "app/serve/stop_signals.hpp"
 
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -40,6 +41,13 @@ cli::model_folders folders_of_environment() {
                        ? std::filesystem::path(own)
                        : (cache.empty() ? folders.home / ".cache" : std::filesystem::path(cache)) / "omni-serve";
   return folders;
+}
+
+/// The Python Prometheus client's own switch, with its words for yes.
+bool wants_created_series() {
+  std::string off = environment("PROMETHEUS_DISABLE_CREATED_SERIES");
+  for (char& c : off) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return off != "true" && off != "1" && off != "t";
 }
 
 /// A server of many streams needs more files than the usual soft limit; the hard one is the administrator's word.
@@ -147,6 +155,7 @@ int serve(const cli::serve_options& options) {
   for (const stage_config& stage : plan->config.stages)
     log_info("Loading stage " + std::to_string(stage.id.value) + " (" + stage.model_stage + ") from " + stage.model +
              ".");
+  plan->config.created_series = wants_created_series();
   auto running = engine::start(std::move(plan->config));
   if (!running) return complain(running.error(), exit_failed);
   auto context = make_context(**running, options, std::move(plan->served_names));

@@ -4,6 +4,7 @@
 #include "test/support/fake_runner.hpp"
 #include "test/support/recording_sink.hpp"
 
+#include <atomic>
 #include <future>
 #include <gmock/gmock.h>
 #include <latch>
@@ -58,6 +59,17 @@ protected:
     std::promise<std::string> text;
     running->metrics_text([&](std::string found) { text.set_value(std::move(found)); });
     return text.get_future().get();
+  }
+  /// The value of one series of /metrics; nothing if it is not there.
+  std::optional<double> value_of(const std::string& series) {
+    const auto text = "\n" + page();
+    const auto at = text.find("\n" + series + " ");
+    if (at == std::string::npos) return std::nullopt;
+    return std::stod(text.substr(at + series.size() + 2));
+  }
+  std::optional<double> tokens_of(int stage, int replica) {
+    return value_of("vllm:generation_tokens_total{model_name=\"tiny\",replica=\"" + std::to_string(replica) +
+                    "\",stage=\"" + std::to_string(stage) + "\"}");
   }
   std::vector<replica_status> replicas() {
     std::promise<std::vector<replica_status>> lines;
@@ -306,6 +318,105 @@ TEST_F(engine_test, has_no_engine_statistics_when_they_are_off) {
   start();
   submit(chat("hello"))->wait_for_end();
   EXPECT_THAT(page(), Not(HasSubstr("vllm:")));
+  running->do_log_stats();
+}
+
+/// Clients that ask for text again and again until the test ends.
+class steady_load {
+public:
+  steady_load(engine& on, const request& what, int clients) {
+    for (int i = 0; i < clients; ++i)
+      clients_.emplace_back([this, &on, what] {
+        while (!stop_) {
+          const auto heard = std::make_shared<recording_sink>();
+          EXPECT_TRUE(on.submit(what, heard));
+          heard->wait_for_end();
+          EXPECT_FALSE(heard->problem());
+          tokens_ += std::int64_t(heard->tokens().size());
+          ++answered_;
+        }
+      });
+  }
+  void wait_for_answers(int more) {
+    for (const int until = answered_ + more; answered_ < until;) std::this_thread::yield();
+  }
+  /// Ends the load; returns the tokens that its clients got.
+  std::int64_t stop() {
+    stop_ = true;
+    clients_.clear();
+    return tokens_;
+  }
+
+private:
+  std::atomic<bool> stop_{false};
+  std::atomic<int> answered_{0};
+  std::atomic<std::int64_t> tokens_{0};
+  std::vector<std::jthread> clients_;
+};
+
+TEST_F(engine_test, late_replicas_count_for_themselves_from_none_at_all_with_sparse_ids_under_load) {
+  config.served_model_name = "tiny";
+  config.stages[0].num_replicas = 0;
+  config.routing = routing_policy::round_robin;
+  start();
+  EXPECT_FALSE(tokens_of(0, 3)) << "no replica, no series";
+  EXPECT_EQ(tokens_of(1, 0), 0);
+  EXPECT_TRUE(value_of("vllm:request_prompt_tokens_bucket{le=\"100.0\",model_name=\"tiny\",replica=\"0\",stage=\"1\"}"))
+      << "the context of the stage that is to come counts";
+  steady_load load(*running, chat("hello", false, 10), 3);
+  for (const int id : {3, 0, 7}) {
+    EXPECT_FALSE(tokens_of(0, id));
+    ASSERT_TRUE(running->add_replica({0}, replica_id{id}));
+    EXPECT_TRUE(tokens_of(0, id)) << "its series are there before anything is sent to it, or soon after";
+    load.wait_for_answers(10);
+  }
+  ASSERT_TRUE(running->add_replica({1}, replica_id{3}));
+  EXPECT_EQ(tokens_of(1, 3), 0) << "another stage's replica of the same id counts apart";
+  const auto seen = load.stop();
+  // Facts that were held back while two reports were under way come with the next acknowledgement.
+  const auto counted = [&] { return *tokens_of(0, 0) + *tokens_of(0, 3) + *tokens_of(0, 7); };
+  while (counted() != double(seen)) ASSERT_LE(counted(), double(seen));
+  for (const int id : {0, 3, 7}) EXPECT_GT(tokens_of(0, id), 0) << id;
+  EXPECT_EQ(value_of("omni_serve:bad_values_total{kind=\"unknown_engine\",model_name=\"tiny\"}"), 0);
+}
+
+TEST_F(engine_test, a_departed_replica_keeps_its_series_and_its_index_for_one_that_comes_back) {
+  config.served_model_name = "tiny";
+  config.metrics_engine_labels = true;
+  start();
+  const auto tokens = [&](int engine) {
+    return value_of("vllm:generation_tokens_total{engine=\"" + std::to_string(engine) + "\",model_name=\"tiny\"}");
+  };
+  const auto healthy = [&](int engine) {
+    return value_of("vllm:engine_healthy{engine=\"" + std::to_string(engine) + "\"}");
+  };
+  steady_load load(*running, chat("hello", false, 10), 3);
+  ASSERT_TRUE(running->add_replica({0}, replica_id{5})); // engine 3, after one of each stage
+  while (tokens(3) == 0) load.wait_for_answers(1);
+  ASSERT_TRUE(running->remove_replica({0}, {5}));
+  while (healthy(3) != 0) load.wait_for_answers(1);
+  const auto kept = tokens(3);
+  load.wait_for_answers(5);
+  EXPECT_EQ(tokens(3), kept) << "it stays, and counts nothing any more";
+  ASSERT_TRUE(running->add_replica({0}, replica_id{9})); // not the index of the one that left
+  EXPECT_TRUE(tokens(4));
+  ASSERT_TRUE(running->add_replica({0}, replica_id{5}));
+  EXPECT_EQ(healthy(3), 1);
+  while (tokens(3) == kept) load.wait_for_answers(1);
+  EXPECT_GT(tokens(3), kept);
+  EXPECT_FALSE(tokens(5));
+  load.stop();
+}
+
+TEST_F(engine_test, do_log_stats_returns_at_once_while_it_works_and_after_it_has_drained) {
+  start();
+  const auto heard = submit(chat("hello", true, 50));
+  for (int i = 0; i < 1000; ++i) running->do_log_stats();
+  heard->wait_for_end();
+  EXPECT_EQ(heard->text(), answer("hello", 50));
+  std::promise<void> drained;
+  running->drain([&] { drained.set_value(); });
+  drained.get_future().wait();
   running->do_log_stats();
 }
 

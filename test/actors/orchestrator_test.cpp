@@ -279,5 +279,23 @@ TEST_F(orchestrator, reports_what_becomes_of_requests) {
   EXPECT_EQ(facts.waiting, 0);
 }
 
+TEST_F(orchestrator, tells_apart_clients_that_left_from_those_that_asked_for_the_end) {
+  statistics = true;
+  start();
+  request speech;
+  speech.text = "say this";
+  speech.want_text = false;
+  speech.want_audio = true;
+  for (const bool client_left : {true, false}) {
+    for (const auto& one : {submit(chat("gone", true, true, 100)), submit(speech)}) abort(one.id, client_left);
+    run();
+  }
+  const auto& facts = heard_by_logger.pipeline;
+  EXPECT_EQ(facts.failed[std::size_t(failed_as::client_disconnect)], 2);
+  EXPECT_EQ(facts.failed[std::size_t(failed_as::client_abort)], 2);
+  EXPECT_EQ(facts.speech_aborted[std::size_t(speech_aborted_as::closed)], 1);
+  EXPECT_EQ(facts.speech_aborted[std::size_t(speech_aborted_as::cancelled)], 1);
+}
+
 } // namespace
 } // namespace omni::test

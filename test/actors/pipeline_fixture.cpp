@@ -36,6 +36,7 @@ stat_logger_actor::behavior_type listen(stat_logger_actor::pointer self, told* i
         into->pipeline.merge(pipeline_report(what));
         return acknowledge(self, into);
       },
+      [=](const request_timeline& of) { into->timelines.push_back(of); },
       [](const http_report&) {},
       [=](print_stats) {
         into->stuck = false;

@@ -19,6 +19,7 @@ struct told {
   std::vector<std::string> events;                      // "register 0/1 as 2", "report 0/1", "departed 0/1", "pipeline"
   std::map<std::pair<int, int>, engine_report> reports; // merged, by (stage, replica)
   pipeline_report pipeline;
+  std::vector<request_timeline> timelines;
   bool stuck = false; // answers no report until it is told to print
   std::vector<caf::response_promise> unanswered;
 };
@@ -51,7 +52,7 @@ protected:
   /// Hands a request in; nothing is delivered yet.
   running_request submit(request what);
   static request chat(std::string_view prompt, bool text = true, bool audio = false, std::int32_t max_tokens = 8);
-  void abort(request_id id) { caf::anon_send(orchestrator, abort_request{id}); }
+  void abort(request_id id, bool client_left = false) { caf::anon_send(orchestrator, abort_request{id, client_left}); }
 
   /// Requests that the router sees at a replica; -1 if it is not listed.
   int load(int stage, int replica);

@@ -72,10 +72,14 @@ protected:
     options.statistics.model_name = "tiny";
     options.statistics.engines = engines;
     options.wall_s = [] { return 1.7e9; };
-    options.process = [] { return process_facts{}; };
+    options.process = [this] {
+      ++pages_taken;
+      return process_facts{};
+    };
     options.print = [this](const log_line& line) {
       if (!line.idle) lines.push_back(line.text);
     };
+    options.warn = [this](const std::string& sentence) { warnings.push_back(sentence); };
     logger = keep(system.spawn(stat_logger_behavior, std::move(options)));
     register_engine first;
     first.engine = 0;
@@ -89,7 +93,18 @@ protected:
   }
   std::string page() { return ask<metrics_page>(logger, get_metrics{}).text; }
 
+  void register_one(int stage, int replica, std::optional<int> engine = {}) {
+    register_engine one;
+    one.stage.value = stage;
+    one.replica.value = replica;
+    one.engine = engine;
+    caf::anon_send(logger, register_engines{{one}});
+    run();
+  }
+
   std::vector<std::string> lines;
+  std::vector<std::string> warnings;
+  int pages_taken = 0;
   stat_logger_actor logger;
 };
 
@@ -133,14 +148,118 @@ TEST_F(stat_logger_test, has_no_engine_families_without_statistics) {
   EXPECT_TRUE(lines.empty());
 }
 
-TEST_F(stat_logger_test, counts_reports_of_a_replica_that_nobody_registered) {
+TEST_F(stat_logger_test, drops_reports_of_a_replica_that_nobody_registered_counts_them_and_says_so_once) {
   start();
   engine_report stranger;
   stranger.replica = {9};
-  caf::anon_send(logger, stranger);
+  for (int i = 0; i < 3; ++i) caf::anon_send(logger, stranger);
   run();
-  EXPECT_THAT(page(), HasSubstr("unknown_engine"));
+  EXPECT_THAT(page(), HasSubstr("omni_serve:bad_values_total{kind=\"unknown_engine\",model_name=\"tiny\"} 3.0"));
   EXPECT_THAT(page(), Not(HasSubstr("replica=\"9\"")));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("Replica 9 of stage 0"));
+}
+
+TEST_F(stat_logger_test, shows_a_replica_as_healthy_from_its_registration_until_it_departs) {
+  start();
+  EXPECT_THAT(page(), HasSubstr("vllm:engine_healthy{replica=\"0\",stage=\"0\"} 1.0"));
+  caf::anon_send(logger, engine_departed{{0}, {0}});
+  run();
+  EXPECT_THAT(page(), HasSubstr("vllm:engine_healthy{replica=\"0\",stage=\"0\"} 0.0"));
+  register_one(0, 0);
+  EXPECT_THAT(page(), HasSubstr("vllm:engine_healthy{replica=\"0\",stage=\"0\"} 1.0")) << "it is back";
+}
+
+TEST_F(stat_logger_test, a_repeated_registration_changes_nothing) {
+  start();
+  report(50);
+  const auto before = page();
+  register_one(0, 0, 0);
+  register_one(0, 0);
+  EXPECT_EQ(page(), before);
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(stat_logger_test, a_replica_with_another_index_or_anothers_index_is_refused_in_a_sentence) {
+  start();
+  report(50);
+  const auto before = page();
+  register_one(0, 0, 5);
+  register_one(1, 0, 0);
+  EXPECT_EQ(page(), before);
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_THAT(warnings[0], HasSubstr("stage 0 replica 0 as engine 5: it is engine 0"));
+  EXPECT_THAT(warnings[1], HasSubstr("stage 1 replica 0 as engine 0: that index belongs to stage 0 replica 0"));
+}
+
+TEST_F(stat_logger_test, a_late_replica_is_on_the_page_before_its_first_report_and_moves_nobody) {
+  start();
+  report(50);
+  register_one(0, 7);
+  EXPECT_THAT(page(), HasSubstr("vllm:generation_tokens_total{model_name=\"tiny\",replica=\"0\",stage=\"0\"} 50.0"));
+  EXPECT_THAT(page(), HasSubstr("vllm:generation_tokens_total{model_name=\"tiny\",replica=\"7\",stage=\"0\"} 0.0"));
+  EXPECT_THAT(page(), HasSubstr("vllm:engine_sleep_state{model_name=\"tiny\",replica=\"7\",sleep_state=\"awake\","
+                                "stage=\"0\"} 1.0"));
+}
+
+TEST_F(stat_logger_test, a_page_shows_the_moment_at_which_it_was_asked_for_and_holds_up_no_report) {
+  start();
+  report(50);
+  std::string asked_early;
+  later<metrics_page>(logger, get_metrics{}, [&](metrics_page found) { asked_early = std::move(found.text); });
+  engine_report more;
+  more.generation_tokens = 7;
+  pages_taken = 0;
+  run_until([&] { return pages_taken == 1; });
+  EXPECT_TRUE(asked_early.empty()) << "its text is being made elsewhere";
+  caf::anon_send(logger, more);
+  run();
+  const std::string series = "vllm:generation_tokens_total{model_name=\"tiny\",replica=\"0\",stage=\"0\"} ";
+  EXPECT_THAT(asked_early, HasSubstr(series + "50.0"));
+  EXPECT_THAT(page(), HasSubstr(series + "57.0"));
+}
+
+TEST_F(stat_logger_test, prints_where_the_time_of_a_request_went) {
+  start();
+  request_timeline one;
+  one.name = "chatcmpl-7";
+  one.total_s = 1.25;
+  caf::anon_send(logger, one);
+  run();
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("[OmniTiming] req=chatcmpl-7 total=1250.000ms"));
+}
+
+// -- do_log_stats -----------------------------------------------------------------------------------------------------
+
+TEST_F(stat_logger_test, asking_for_lines_is_one_message_that_returns_at_once) {
+  start();
+  report(50);
+  advance(2s);
+  ask_for_lines(logger);
+  EXPECT_TRUE(lines.empty()) << "nothing is printed by the one who asks";
+  run();
+  EXPECT_EQ(lines.size(), 1u);
+}
+
+TEST_F(stat_logger_test, asking_for_lines_does_nothing_without_statistics_or_before_they_begin) {
+  ask_for_lines({});
+  EXPECT_FALSE(has_messages());
+  start(false);
+  run();
+  ask_for_lines(logger);
+  run();
+  EXPECT_TRUE(lines.empty());
+}
+
+TEST_F(stat_logger_test, asking_for_lines_does_nothing_when_the_logger_is_gone) {
+  start();
+  report(50);
+  caf::anon_send_exit(logger, caf::exit_reason::user_shutdown);
+  run();
+  ask_for_lines(logger);
+  EXPECT_FALSE(has_messages());
+  EXPECT_TRUE(lines.empty());
 }
 
 } // namespace

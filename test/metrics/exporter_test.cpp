@@ -210,8 +210,35 @@ TEST_F(one_engine, waiting_requests_of_a_stage_are_summed_over_its_replicas) {
   made.record(report, 100);
   report.replica.value = 5;
   made.record(report, 100);
-  made.update_stage_waiting(100);
+  made.update_waiting(100);
   EXPECT_EQ(value("vllm_omni:stage_waiting_requests{model_name=\"m\",stage=\"0\"}"), "6.0");
+}
+
+TEST_F(one_engine, requests_that_wait_inside_it_are_waiting_requests_of_the_pipeline) {
+  pipeline_report whole;
+  whole.running = 10;
+  whole.waiting = 1;
+  made.record(whole, 100);
+  report.scheduler = scheduler_snapshot{4, 3, 2, 0, {}}; // two wait for the stage before, which works on them
+  made.record(report, 100);
+  made.update_waiting(100);
+  EXPECT_EQ(value("vllm_omni:num_requests_running{model_name=\"m\"}"), "7.0");
+  EXPECT_EQ(value("vllm_omni:num_requests_waiting{model_name=\"m\"}"), "4.0");
+  report.scheduler->waiting = 50; // several samples of each request
+  made.record(report, 100);
+  made.update_waiting(100);
+  EXPECT_EQ(value("vllm_omni:num_requests_running{model_name=\"m\"}"), "0.0");
+  EXPECT_EQ(value("vllm_omni:num_requests_waiting{model_name=\"m\"}"), "11.0");
+}
+
+TEST_F(exporter_fixture, buckets_of_tokens_reach_to_the_longest_context_of_engines_that_start_together) {
+  auto voice = replica(1, 0);
+  auto text = replica(2, 0);
+  text.max_model_len = 5000;
+  const std::vector<register_engine> both{voice, text};
+  ASSERT_TRUE(made.add_engines(both, 100));
+  EXPECT_EQ(value("vllm:request_prompt_tokens_bucket{le=\"5000.0\",model_name=\"m\",replica=\"0\",stage=\"1\"}"),
+            "0.0");
 }
 
 TEST_F(exporter_fixture, rejections_before_the_first_engine_are_not_lost) {

@@ -205,7 +205,7 @@ struct departed_replica : exporter_fixture {
 TEST_F(departed_replica, keeps_its_series_and_counters) { EXPECT_EQ(gauge("vllm:generation_tokens_total"), "9.0"); }
 
 TEST_F(departed_replica, shows_no_load) {
-  made.update_stage_waiting(100);
+  made.update_waiting(100);
   EXPECT_EQ(gauge("vllm:num_requests_running"), "0.0");
   EXPECT_EQ(gauge("vllm:num_requests_waiting"), "0.0");
   EXPECT_EQ(gauge("vllm:kv_cache_usage_perc"), "0.0");

@@ -13,9 +13,10 @@ TIMEOUT_S = 120
 class Server:
     """Starts the server on a free port and waits until it is ready. Use it as a context manager."""
 
-    def __init__(self, *flags):
+    def __init__(self, *flags, statistics=False):
+        switch = [] if statistics else ["--disable-log-stats"]
         self.process = subprocess.Popen(
-            [os.environ["OMNI_SERVE"], "--port", "0", "--disable-log-stats", *flags],
+            [os.environ["OMNI_SERVE"], "--port", "0", *switch, *flags],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.lines = []
         self._changed = threading.Condition()

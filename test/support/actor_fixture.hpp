@@ -40,9 +40,11 @@ protected:
     while (!reached()) ASSERT_TRUE(run_one()) << "nothing is left to do, but it was not reached";
   }
   [[nodiscard]] bool has_messages() const { return scheduler_.has_job(); }
+  /// Lets time pass; delivers nothing. Also while an actor works, for work that takes time.
+  void pass(std::chrono::milliseconds span) { scheduler_.advance_time(span); }
   /// Lets time pass, then delivers messages.
   void advance(std::chrono::milliseconds span) {
-    scheduler_.advance_time(span);
+    pass(span);
     run();
   }
 

@@ -81,6 +81,15 @@ TEST(flags, values_arrive) {
   EXPECT_EQ(options->seed, 9U);
 }
 
+TEST(flags, statistics_are_on_unless_they_are_disabled) {
+  EXPECT_FALSE(parse({})->log_stats) << "the pipeline's own word, which is yes by default";
+  EXPECT_EQ(parse({"--log-stats"})->log_stats, true);
+  EXPECT_EQ(parse({"--disable-log-stats"})->log_stats, false);
+  EXPECT_FALSE(parse({"--log-stats"})->log_request_timing);
+  EXPECT_EQ(parse({"--log-request-timing"})->log_request_timing, true);
+  EXPECT_EQ(parse({"--metrics-labels", "engine"})->metrics_labels, "engine");
+}
+
 TEST(flags, a_key_or_a_name_does_not_swallow_the_model) {
   EXPECT_EQ(parse({"--api-key", "secret", "a.gguf"})->model, "a.gguf");
   EXPECT_EQ(parse({"--served-model-name", "m", "a.gguf"})->model, "a.gguf");
@@ -110,6 +119,8 @@ TEST(flags, a_wrong_flag_is_one_sentence_with_the_nearest_known_one) {
                                              {"--deploy-config", ""},
                                              {"a.gguf", "b.gguf"},
                                              {"--log-stats", "--disable-log-stats"},
+                                             {"--log-request-timing", "--disable-log-stats"},
+                                             {"--metrics-labels", "replica"},
                                              {"--model", "a.gguf", "--deploy-config", "b.yaml"}}) {
     const std::string text = complaint(arguments);
     EXPECT_NE(text, "accepted") << arguments.front();

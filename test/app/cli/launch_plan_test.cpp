@@ -113,6 +113,31 @@ TEST_F(launch_plan_test, overrides_beat_flags_beat_yaml) {
   EXPECT_EQ(got->served_names, std::vector<std::string>{"mine"});
 }
 
+TEST_F(launch_plan_test, stage_0_switches_the_statistics_of_all) {
+  const auto statistics = [&](const std::string& of_first, const std::vector<std::string>& flags = {}) {
+    write("p.yaml", "stages:\n  - model_stage: thinker\n    model: a.gguf\n    final_output_type: text\n" + of_first +
+                        "  - model_stage: talker\n    model: v.onnx\n    disable_log_stats: true\n");
+    std::vector<std::string> arguments{"--deploy-config", "p.yaml"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const auto got = plan(arguments);
+    EXPECT_TRUE(got) << got.error().message;
+    return got && got->config.log_stats;
+  };
+  EXPECT_TRUE(statistics("")) << "the other stages have no say";
+  EXPECT_TRUE(statistics("    disable_log_stats: false\n"));
+  EXPECT_FALSE(statistics("    disable_log_stats: true\n"));
+  EXPECT_TRUE(statistics("    disable_log_stats: true\n", {"--log-stats"})) << "a flag beats the YAML";
+  EXPECT_FALSE(statistics("", {"--disable-log-stats"}));
+  EXPECT_FALSE(statistics("", {"--stage-overrides", R"({"0": {"disable_log_stats": true}})"}));
+}
+
+TEST_F(launch_plan_test, the_timing_line_is_off_unless_it_is_asked_for) {
+  EXPECT_FALSE(plan({})->config.log_request_timing);
+  EXPECT_TRUE(plan({"--log-request-timing"})->config.log_request_timing);
+  EXPECT_FALSE(plan({})->config.metrics_engine_labels);
+  EXPECT_TRUE(plan({"--metrics-labels", "engine"})->config.metrics_engine_labels);
+}
+
 TEST_F(launch_plan_test, wrong_overrides_are_refused) {
   for (const char* json : {"[]", "{", R"({"7": {}})", R"({"x": {}})", R"({"0": {"num_replica": 2}})", R"({"0": 5})",
                            R"({"0": {"num_replicas": -1}})"})
