@@ -1,4 +1,8 @@
+#include "kernels/core/error.hpp"
 #include "kernels/models/decoder/decoder_model.hpp"
+#include "kernels/models/qwen3_omni/code2wav.hpp"
+#include "kernels/models/qwen3_omni/talker.hpp"
+#include "kernels/models/qwen3_omni/thinker.hpp"
 #include "kernels/models/stage_model.hpp"
 #include "kernels/models/vits/voice.hpp"
 #include "kernels/weights/reject.hpp"
@@ -10,25 +14,40 @@ namespace {
 
 using load_function = std::shared_ptr<const stage_model> (*)(const stage_model_spec&);
 
-/// Which family serves a stage.
+/// Which family serves a stage of which checkpoints.
 struct family {
   std::string_view stage;
+  bool (*serves)(const std::filesystem::path& model);
   load_function load;
 };
 
+bool any_other(const std::filesystem::path&) { return true; }
+
+/// The first that serves a stage and a checkpoint is taken.
 constexpr family families[] = {
-    {"thinker",
+    {"thinker", qwen3_omni::is_checkpoint, qwen3_omni::load_thinker},
+    {"talker", qwen3_omni::is_checkpoint, qwen3_omni::load_talker},
+    {"code2wav", qwen3_omni::is_checkpoint, qwen3_omni::load_code2wav},
+    {"thinker", any_other,
      [](const stage_model_spec& spec) -> std::shared_ptr<const stage_model> { return decoder_model::load(spec); }},
-    {"talker", vits::load_talker},
-    {"code2wav", vits::load_code2wav},
+    {"talker", any_other, vits::load_talker},
+    {"code2wav", any_other, vits::load_code2wav},
 };
 
 } // namespace
 
+std::vector<std::int32_t> stage_model::place_media(std::vector<std::int32_t> prompt,
+                                                   std::span<const std::shared_ptr<const media_input>> media) const {
+  if (!media.empty())
+    throw input_error("messages", "This model reads text only: leave sounds, pictures and videos out.");
+  return prompt;
+}
+
 std::shared_ptr<const stage_model> load_stage_model(const stage_model_spec& spec) {
   std::string known;
   for (const auto& each : families) {
-    if (each.stage == spec.stage) return each.load(spec);
+    if (each.stage == spec.stage && each.serves(spec.model)) return each.load(spec);
+    if (known.find(each.stage) != std::string::npos) continue;
     known += (known.empty() ? "" : ", ") + std::string(each.stage);
   }
   reject(spec.model.string(), "no model runs a stage " + shown(spec.stage) + "; there are " + known);

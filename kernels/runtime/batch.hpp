@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/runtime/media.hpp"
 #include "kernels/runtime/payload.hpp"
 #include "kernels/runtime/sampling_params.hpp"
 
@@ -27,6 +28,8 @@ struct sequence_params {
   sampling_params sampling;         // autoregressive stages; the seed is always set here
   voice_params voice;               // voice stages
   std::vector<std::int32_t> prompt; // autoregressive stages: ids that penalties count as seen
+  std::vector<std::shared_ptr<const media_input>> media; // autoregressive stages: in the order of their places in it
+  bool hand_on = false;             // autoregressive stages: the next stage wants what this one makes for it
 };
 
 /// One sequence's share of a step. An autoregressive runner reads the first group, a stream runner the second.
@@ -57,7 +60,7 @@ struct token_choice {
 /// What a step made of one item, in the order of the batch.
 struct item_result {
   token_choice token;                             // if the item sampled; else id -1
-  std::vector<std::shared_ptr<const payload>> outputs; // stream stages: what to hand on, in order
+  std::vector<std::shared_ptr<const payload>> outputs; // what to hand on, in order
   bool input_used_up = true;                      // stream stages: false = call again without new input
   bool finished = false;                          // stream stages: the sequence has ended
   std::string input_problem;                      // not empty: this sequence alone cannot go on, a sentence saying why

@@ -11,7 +11,10 @@ kv_layer layer_of(const kv_shape& s, std::int64_t blocks) {
 
 } // namespace
 
-std::int64_t kv_shape::block_bytes() const { return layers * layer_of(*this, 1).block_bytes(); }
+std::int64_t kv_shape::block_bytes() const {
+  return layers * layer_of(*this, 1).block_bytes() +
+         block_size * token_floats * static_cast<std::int64_t>(sizeof(float));
+}
 
 std::int64_t block_count(const kv_shape& shape, std::int64_t cache_bytes, std::int64_t sequences) {
   constexpr std::int64_t default_bytes = std::int64_t{224} << 20, default_tokens = 1024;
@@ -30,6 +33,12 @@ kv_layer kv_cache::layer(std::int64_t layer) const {
   view.data = memory_.data() + layer * view.block_bytes();
   view.block_stride = shape_.block_bytes();
   return view;
+}
+
+float* kv_cache::token(std::span<const std::int32_t> blocks, std::int64_t position) const {
+  const std::int64_t block = blocks[static_cast<std::size_t>(position / shape_.block_size)];
+  std::byte* const values = layer(shape_.layers).data + block * shape_.block_bytes(); // behind the last layer
+  return reinterpret_cast<float*>(values) + position % shape_.block_size * shape_.token_floats;
 }
 
 } // namespace omni

@@ -78,7 +78,7 @@ kv_shape decoder_stack::cache_shape(std::int64_t block_size) const {
   // Keys and values are kept as exactly as the weights that make them.
   const bool f32 = weights_.blocks.front().attention.key.weight.format.layout == weight_layout::f32;
   return {static_cast<std::int64_t>(config_.blocks.size()), a.kv_heads, a.head_dim, f32 ? dtype::f32 : dtype::f16,
-          block_size};
+          block_size, config_.accept_layer > 0 ? config_.hidden : 0};
 }
 
 } // namespace omni

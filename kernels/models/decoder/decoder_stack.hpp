@@ -40,7 +40,7 @@ public:
   [[nodiscard]] rms_norm_args last_norm(const stack_step& step, std::span<const std::int32_t> rows,
                                         const op_context& context) const;
 
-  /// A cache for these blocks, with `block_size` tokens in each of its own.
+  /// A cache for these blocks, with `block_size` tokens in each of its own; with room for what is accepted of a token.
   [[nodiscard]] kv_shape cache_shape(std::int64_t block_size) const;
   [[nodiscard]] std::int64_t hidden() const { return config_.hidden; }
 

@@ -82,7 +82,8 @@ step_result talker_runner::execute(const batch& work) {
   const thread_pool::lane::step step(lane_, work.deadline);
   const workspace::scope scope(scratch_);
   const op_context context{cpu_device(), scratch_, lane_};
-  const auto shares = plan(work, result, context);
+  hear(work, result, context);
+  const auto shares = plan(work, result);
   if (!shares.empty()) {
     const tensor h = feed(shares, context);
     std::vector<share> speakers;
@@ -99,9 +100,7 @@ step_result talker_runner::execute(const batch& work) {
   return result;
 }
 
-std::vector<talker_runner::share> talker_runner::plan(const batch& work, step_result& result,
-                                                      const op_context& context) {
-  std::vector<share> wanted;
+void talker_runner::hear(const batch& work, step_result& result, const op_context& context) {
   for (std::size_t i = 0; i < work.items.size(); ++i) {
     const auto found = sequences_.find(work.items[i].slot);
     OMNI_CHECK(found != sequences_.end(), "a step names open sequences only");
@@ -109,7 +108,17 @@ std::vector<talker_runner::share> talker_runner::plan(const batch& work, step_re
     auto& item = result.items[i];
     item.input_problem = one.hear(work.items[i]);
     if (!item.input_problem.empty()) continue;
-    one.make_rows(context);
+    one.make_prompt_rows(context);
+  }
+  add_texts(work, result, context);
+}
+
+std::vector<talker_runner::share> talker_runner::plan(const batch& work, step_result& result) {
+  std::vector<share> wanted;
+  for (std::size_t i = 0; i < work.items.size(); ++i) {
+    auto& one = *sequences_.at(work.items[i].slot);
+    auto& item = result.items[i];
+    if (!item.input_problem.empty()) continue;
     if (one.rows_made() > most_rows_)
       item.input_problem = "The conversation and its reply have more than " + std::to_string(most_rows_) +
                            " places, which is all that the talker holds: shorten them.";
@@ -131,13 +140,31 @@ std::vector<talker_runner::share> talker_runner::plan(const batch& work, step_re
   return planned;
 }
 
+void talker_runner::add_texts(const batch& work, const step_result& result, const op_context& context) {
+  std::vector<talker_sequence*> takers;
+  std::vector<std::int32_t> texts;
+  for (std::size_t i = 0; i < work.items.size(); ++i) {
+    auto& one = *sequences_.at(work.items[i].slot);
+    const auto text = one.text_due();
+    if (!text || !result.items[i].input_problem.empty()) continue;
+    takers.push_back(&one);
+    texts.push_back(*text);
+  }
+  if (takers.empty()) return;
+  const workspace::scope scope(scratch_);
+  const tensor rows = model_->text_rows(texts, context);
+  for (std::size_t i = 0; i < takers.size(); ++i)
+    takers[i]->take_text(rows.f32() + static_cast<std::int64_t>(i) * rows.columns());
+}
+
 bool talker_runner::make_room(talker_sequence& one, std::int64_t rows, const std::vector<share>& planned) {
   while (!blocks_.grow(one.blocks, blocks_for(one.fed() + rows))) {
     talker_sequence* youngest = nullptr;
     for (const auto& [slot, other] : sequences_) {
       const bool in_step =
           std::any_of(planned.begin(), planned.end(), [&](const share& s) { return s.who == other.get(); });
-      if (in_step || other->blocks.empty() || other->age <= one.age) continue;
+      const bool yields = other->age > one.age || (other.get() != &one && !other->can_go_on());
+      if (in_step || other->blocks.empty() || !yields) continue;
       if (youngest == nullptr || other->age > youngest->age) youngest = other.get();
     }
     if (youngest == nullptr) return false;

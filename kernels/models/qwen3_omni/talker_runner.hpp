@@ -14,8 +14,8 @@ namespace omni::qwen3_omni {
 /// the other codes of all frames together. It takes a stream (`rows` of media, `tokens`) and gives one: `rows` of I32,
 /// [1, code_groups] for each frame.
 ///
-/// The KV cache is shared; when it is full, the youngest sequence gives its blocks up and is computed anew later, so an
-/// old one always goes on.
+/// The KV cache is shared; when it is full, the youngest sequence that is younger, or that waits for the thinker, gives
+/// its blocks up and is computed anew later. So the oldest that can go on always does.
 class talker_runner final : public runner {
 public:
   /// Throws `load_error` when the options do not fit the model.
@@ -37,9 +37,13 @@ private:
     std::int64_t rows = 0;
     item_result* result = nullptr;
   };
+  /// Takes in what arrived, and makes the rows that can be made now.
+  void hear(const batch& work, step_result& result, const op_context& context);
   /// What goes on in this step, and how many rows of each are fed.
-  std::vector<share> plan(const batch& work, step_result& result, const op_context& context);
-  /// Gets the blocks for `rows` more rows of `one`, from younger sequences if need be; false if it must wait.
+  std::vector<share> plan(const batch& work, step_result& result);
+  /// Gives the sequences of the step whose frames wait for it the text that they are due.
+  void add_texts(const batch& work, const step_result& result, const op_context& context);
+  /// Gets the blocks for `rows` more rows of `one`, from others if need be; false if it must wait.
   bool make_room(talker_sequence& one, std::int64_t rows, const std::vector<share>& planned);
   /// Feeds the shares; returns the last norm's output [those who want a code, hidden].
   tensor feed(const std::vector<share>& shares, const op_context& context);

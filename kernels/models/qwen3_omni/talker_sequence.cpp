@@ -80,32 +80,26 @@ std::string talker_sequence::hear_prompt(const payload& input) {
   return prompt_->problem;
 }
 
-bool talker_sequence::next_row_known() const {
-  if (rows_.empty()) return prompt_known();
+std::optional<std::int32_t> talker_sequence::text_due() const {
+  if (frame_.empty() || finished()) return std::nullopt;
   // The token of frame s is t_(s+1); behind the last one stands the end of the text, then silence.
-  return !frame_.empty() && (input_ended_ || frames_ < static_cast<std::int64_t>(reply_.size()));
-}
-
-std::int32_t talker_sequence::text_of_frame() const {
-  const auto token = static_cast<std::size_t>(frames_); // frame s = frames_ - 1
+  const auto token = static_cast<std::size_t>(frames_); // s = frames_ - 1
   if (token < reply_.size()) return reply_[token];
+  if (!input_ended_) return std::nullopt;
   return token == reply_.size() ? model_.tokens().tts_eos : model_.tokens().tts_pad;
 }
 
-void talker_sequence::make_rows(const op_context& context) {
-  if (finished() || !next_row_known()) return;
-  const workspace::scope scope(context.scratch);
-  if (rows_.empty()) return make_prompt_rows(context);
-  const std::int32_t text = text_of_frame();
-  const tensor row = model_.text_rows(std::span(&text, 1), context);
-  for (std::size_t i = 0; i < frame_.size(); ++i) row.f32()[i] = frame_[i] + row.f32()[i];
+void talker_sequence::take_text(const float* text) {
+  for (std::size_t i = 0; i < frame_.size(); ++i) frame_[i] += text[i];
   const float position = positions_.back().time + 1.0F;
-  append(row.f32(), {position, position, position});
+  append(frame_.data(), {position, position, position});
   frame_.clear();
 }
 
 /// All that was heard of the user, and the rows that open the reply: see spec "Talker prefill layout".
 void talker_sequence::make_prompt_rows(const op_context& context) {
+  if (!prompt_due()) return;
+  const workspace::scope scope(context.scratch);
   const auto& t = model_.tokens();
   const auto& c = model_.config();
   std::vector<std::int32_t> texts;

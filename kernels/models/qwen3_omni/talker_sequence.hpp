@@ -21,14 +21,19 @@ public:
   /// Takes what arrived: `rows` of media, if any, then the prompt's tokens, then the reply's tokens as the thinker is
   /// fed with them. Returns why it cannot go on; empty if it can.
   [[nodiscard]] std::string hear(const batch_item& item);
-  /// Makes the rows that can be made now: the prompt's when the first token of the reply is known, then one for each
-  /// frame when its token is. Nothing if it waits for the thinker.
-  void make_rows(const op_context& context);
+  /// Makes the prompt's rows, once, when the first token of the reply is known.
+  void make_prompt_rows(const op_context& context);
+  /// The token whose text goes with the frame made last, if it is known and was not taken yet.
+  [[nodiscard]] std::optional<std::int32_t> text_due() const;
+  /// Makes the next row of that frame and of `text` [hidden], the row of its token.
+  void take_text(const float* text);
 
   /// Nothing follows: the reply is spoken, or there is none.
   [[nodiscard]] bool finished() const { return finished_ || (input_ended_ && reply_.empty()); }
   /// Whether a step can do something for it before more input comes.
-  [[nodiscard]] bool can_go_on() const { return !finished() && (unfed_rows() > 0 || next_row_known()); }
+  [[nodiscard]] bool can_go_on() const {
+    return !finished() && (unfed_rows() > 0 || prompt_due() || text_due().has_value());
+  }
 
   [[nodiscard]] std::int64_t unfed_rows() const { return rows_made() - fed_; }
   [[nodiscard]] std::int64_t fed() const { return fed_; }
@@ -53,12 +58,7 @@ public:
 
 private:
   [[nodiscard]] std::string hear_prompt(const payload& input);
-  [[nodiscard]] bool prompt_known() const { return prompt_.has_value() && !reply_.empty(); }
-  /// Whether what follows the rows made so far is known.
-  [[nodiscard]] bool next_row_known() const;
-  /// The text that goes with the frame made last.
-  [[nodiscard]] std::int32_t text_of_frame() const;
-  void make_prompt_rows(const op_context& context);
+  [[nodiscard]] bool prompt_due() const { return rows_.empty() && prompt_.has_value() && !reply_.empty(); }
   void append(const float* row, const rope_position& position);
 
   const talker_model& model_;

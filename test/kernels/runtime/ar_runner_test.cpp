@@ -2,12 +2,11 @@
 #include "kernels/runtime/ar_runner.hpp"
 
 #include "kernels/core/error.hpp"
+#include "test/kernels/runtime/ar_session.hpp"
 #include "test/support/golden.hpp"
 #include "test/support/golden_case.hpp"
 
 #include <gtest/gtest.h>
-#include <map>
-#include <numeric>
 
 namespace omni {
 namespace {
@@ -20,68 +19,10 @@ std::shared_ptr<const stage_model> first_text_model() {
   throw std::runtime_error("No text checkpoint in the golden data.");
 }
 
-/// Plays the scheduler: sequences with blocks of their own, fed by the test.
-class session {
-public:
+/// A session on a model's runner.
+struct session : test::ar_session {
   explicit session(const std::shared_ptr<const stage_model>& model, unsigned threads = 2)
-      : pool_(threads), runner_(model->make_runner({}, pool_)) {}
-
-  void open(sequence_slot slot, const ids& prompt, const sampling_params& sampling) {
-    sequence_params params;
-    params.sampling = sampling;
-    params.prompt = prompt;
-    runner_->open(slot, params);
-    auto& s = sequences_[slot];
-    s.tokens = prompt;
-    s.blocks.resize(20);
-    std::iota(s.blocks.begin(), s.blocks.end(), 20 * next_place_++);
-  }
-  void close(sequence_slot slot) {
-    runner_->close(slot);
-    sequences_.erase(slot);
-  }
-  /// Forgets what is cached of a sequence: it is fed again from the start, into other blocks.
-  void interrupt(sequence_slot slot) {
-    auto& s = sequences_.at(slot);
-    s.fed = 0;
-    std::iota(s.blocks.begin(), s.blocks.end(), 20 * next_place_++);
-  }
-
-  /// One step: at most `most` tokens of each of `slots`; a sequence whose last token was fed gets its next one.
-  step_result step(const std::vector<sequence_slot>& slots, std::size_t most = 1000) {
-    batch work;
-    for (const auto slot : slots) {
-      auto& s = sequences_.at(slot);
-      const std::size_t n = std::min(most, s.tokens.size() - s.fed);
-      batch_item item;
-      item.slot = slot;
-      item.tokens = {s.tokens.data() + s.fed, n};
-      item.position = static_cast<std::int32_t>(s.fed);
-      item.block_table = s.blocks;
-      item.sample = s.fed + n == s.tokens.size();
-      s.fed += n;
-      work.items.push_back(item);
-    }
-    auto result = runner_->execute(work);
-    for (std::size_t i = 0; i < slots.size(); ++i)
-      if (work.items[i].sample && result.items[i].input_problem.empty())
-        sequences_.at(slots[i]).tokens.push_back(result.items[i].token.id);
-    return result;
-  }
-
-  [[nodiscard]] const ids& tokens(sequence_slot slot) const { return sequences_.at(slot).tokens; }
-  [[nodiscard]] const runner_info& info() const { return runner_->info(); }
-
-private:
-  struct sequence {
-    ids tokens;
-    std::size_t fed = 0;
-    ids blocks;
-  };
-  thread_pool pool_;
-  std::unique_ptr<runner> runner_;
-  std::map<sequence_slot, sequence> sequences_;
-  std::int32_t next_place_ = 0;
+      : test::ar_session(*model, {}, threads) {}
 };
 
 sampling_params drawn(std::uint64_t seed) {

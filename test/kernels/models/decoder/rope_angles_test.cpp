@@ -79,5 +79,32 @@ TEST(rope_angles, stretch_by_the_position_alone_when_dynamic) {
   }
 }
 
+TEST(rope_angles, of_sections_turn_pairs_by_time_height_and_width_in_turn) {
+  rope_config config = config_of(rope_kind::plain, 16, 1.0, 0);
+  const rope_angles plain(config);
+  config.sections = {4, 2, 2};
+  const rope_angles mixed(config);
+  std::vector<float> cos(8), sin(8), expected_cos(24), expected_sin(24);
+  mixed.fill(std::vector<rope_position>{{3.5F, 40.0F, 500.0F}}, tensor(cos.data(), {1, 8}), tensor(sin.data(), {1, 8}));
+  plain.fill(std::vector<rope_position>{{3.5F, 0.0F, 0.0F}, {40.0F, 0.0F, 0.0F}, {500.0F, 0.0F, 0.0F}},
+             tensor(expected_cos.data(), {3, 8}), tensor(expected_sin.data(), {3, 8}));
+  const std::size_t axes[] = {0, 1, 2, 0, 1, 2, 0, 0};
+  for (std::size_t j = 0; j < 8; ++j) {
+    EXPECT_EQ(cos[j], expected_cos[axes[j] * 8 + j]) << j;
+    EXPECT_EQ(sin[j], expected_sin[axes[j] * 8 + j]) << j;
+  }
+}
+
+TEST(rope_angles, of_sections_are_plain_for_text) {
+  rope_config config = config_of(rope_kind::plain, 16, 1.0, 0);
+  const rope_angles plain(config);
+  config.sections = {4, 2, 2};
+  std::vector<float> cos(8), sin(8), plain_cos(8), plain_sin(8);
+  rope_angles(config).fill(std::vector<rope_position>{77}, tensor(cos.data(), {1, 8}), tensor(sin.data(), {1, 8}));
+  plain.fill(std::vector<rope_position>{77}, tensor(plain_cos.data(), {1, 8}), tensor(plain_sin.data(), {1, 8}));
+  EXPECT_EQ(cos, plain_cos);
+  EXPECT_EQ(sin, plain_sin);
+}
+
 } // namespace
 } // namespace omni
