@@ -31,8 +31,8 @@ std::vector<filter> filters_for(std::int64_t from, std::int64_t to) {
   for (std::int64_t i = 0; i < to; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
     auto& f = filters[static_cast<std::size_t>(i)];
-    f.first = std::max<std::int64_t>(0, static_cast<std::int64_t>(centre - reach + 0.5));
-    const auto end = std::min(from, static_cast<std::int64_t>(centre + reach + 0.5));
+    f.first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(centre - reach + 0.5)));
+    const auto end = std::min(from, static_cast<std::int64_t>(std::floor(centre + reach + 0.5)));
     double total = 0.0;
     for (std::int64_t j = f.first; j < end; ++j) {
       f.weights.push_back(cubic((static_cast<double>(j) - centre + 0.5) / widened));

@@ -71,9 +71,10 @@ rope_position position_in_run(const media_extent& media, std::int64_t row, float
     return {at, at, at};
   }
   const std::int64_t merge = config.vision.merge, width = media.grid.width / merge, height = media.grid.height / merge;
-  const auto time = static_cast<float>(row / (height * width)) * static_cast<float>(media.seconds_per_grid) *
-                    static_cast<float>(config.positions_per_second);
-  return {start + time, start + static_cast<float>(row / width % height), start + static_cast<float>(row % width)};
+  const std::int64_t instant = row / (height * width), y = row / width % height, x = row % width;
+  const float time = static_cast<float>(instant) * static_cast<float>(media.seconds_per_grid) *
+                     static_cast<float>(config.positions_per_second);
+  return {start + time, start + static_cast<float>(y), start + static_cast<float>(x)};
 }
 
 } // namespace

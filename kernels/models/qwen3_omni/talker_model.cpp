@@ -52,10 +52,10 @@ talker_model::talker_model(const talker_config& config, const token_ids& tokens,
   read_decoder_blocks(config_.decoder, from, {"talker.model", ""}, decoder_weights_);
   const std::string predictor = "talker.code_predictor.";
   read_decoder_blocks(config_.predictor, from, {predictor + "model", ""}, predictor_weights_);
+  const std::string embedding = predictor + "model.codec_embedding.", head = predictor + "lm_head.";
   for (std::int64_t i = 0; i + 1 < config_.code_groups; ++i) {
-    const std::string index = std::to_string(i);
-    code_embeddings_.push_back(from.matrix(predictor + "model.codec_embedding." + index, codes, hidden));
-    code_heads_.push_back(from.matrix(predictor + "lm_head." + index, codes, hidden));
+    code_embeddings_.push_back(from.matrix(embedding + std::to_string(i), codes, hidden));
+    code_heads_.push_back(from.matrix(head + std::to_string(i), codes, hidden));
   }
 }
 

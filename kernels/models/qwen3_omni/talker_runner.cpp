@@ -160,12 +160,12 @@ void talker_runner::add_texts(const batch& work, const step_result& result, cons
 bool talker_runner::make_room(talker_sequence& one, std::int64_t rows, const std::vector<share>& planned) {
   while (!blocks_.grow(one.blocks, blocks_for(one.fed() + rows))) {
     talker_sequence* youngest = nullptr;
-    for (const auto& [slot, other] : sequences_) {
-      const bool in_step =
-          std::any_of(planned.begin(), planned.end(), [&](const share& s) { return s.who == other.get(); });
-      const bool yields = other->age > one.age || (other.get() != &one && !other->can_go_on());
+    for (const auto& entry : sequences_) {
+      talker_sequence* const other = entry.second.get();
+      const bool in_step = std::any_of(planned.begin(), planned.end(), [&](const share& s) { return s.who == other; });
+      const bool yields = other->age > one.age || (other != &one && !other->can_go_on());
       if (in_step || other->blocks.empty() || !yields) continue;
-      if (youngest == nullptr || other->age > youngest->age) youngest = other.get();
+      if (youngest == nullptr || other->age > youngest->age) youngest = other;
     }
     if (youngest == nullptr) return false;
     blocks_.give_back(youngest->blocks);

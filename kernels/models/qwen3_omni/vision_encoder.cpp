@@ -23,17 +23,22 @@ void for_each_patch(const patch_grid& grid, std::int64_t merge, Place&& place) {
 /// Angles by row, then by column: cos, sin [patches, head_dim / 2].
 void fill_angles(const patch_grid& grid, std::int64_t merge, const tensor& cos, const tensor& sin) {
   const std::int64_t half = cos.columns(), quarter = half / 2, instant = grid.height * grid.width;
+  std::vector<float> frequencies;
+  for (std::int64_t j = 0; j < quarter; ++j)
+    frequencies.push_back(
+        static_cast<float>(std::pow(rope_theta, -2.0 * static_cast<double>(j) / static_cast<double>(half))));
   for_each_patch(grid, merge, [&](std::int64_t patch, std::int64_t row, std::int64_t column) {
     for (std::int64_t j = 0; j < half; ++j) {
-      const double power = 2.0 * static_cast<double>(j % quarter) / static_cast<double>(half);
-      const auto frequency = static_cast<float>(std::pow(rope_theta, -power));
-      const float angle = static_cast<float>(j < quarter ? row : column) * frequency;
-      for (std::int64_t t = 0; t < grid.time; ++t) {
-        cos.f32()[(t * instant + patch) * half + j] = std::cos(angle);
-        sin.f32()[(t * instant + patch) * half + j] = std::sin(angle);
-      }
+      const float angle =
+          static_cast<float>(j < quarter ? row : column) * frequencies[static_cast<std::size_t>(j % quarter)];
+      cos.f32()[patch * half + j] = std::cos(angle);
+      sin.f32()[patch * half + j] = std::sin(angle);
     }
   });
+  for (std::int64_t t = 1; t < grid.time; ++t) {
+    std::copy_n(cos.f32(), instant * half, cos.f32() + t * instant * half);
+    std::copy_n(sin.f32(), instant * half, sin.f32() + t * instant * half);
+  }
 }
 
 /// Place i of `count` on an axis of `side` learned positions: the two around it and the share of the second.

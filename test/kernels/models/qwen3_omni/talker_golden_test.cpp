@@ -309,6 +309,49 @@ TEST(golden_talker, draws_the_same_codes_for_a_seed_whatever_runs_beside) {
   EXPECT_NE(together[0], alone[0]);
 }
 
+TEST(golden_talker, that_was_aborted_leaves_nothing_behind) {
+  const auto model = load_model();
+  thread_pool pool(2);
+  const auto cases = f32_cases();
+  talker_runner runner(model, 12.5, {}, pool);
+  stage_player player(runner);
+  player.open(0, params_of(cases.back()));
+  give_all(player, 0, cases.back(), *model);
+  for (int i = 0; i < 5; ++i) player.step({0});
+  player.close(0);
+  player.open(0, params_of(cases.front()));
+  give_all(player, 0, cases.front(), *model);
+  while (player.step({0})) {}
+  EXPECT_EQ(player.codes_of(0), codes_of(cases.front()));
+}
+
+TEST(golden_talker, waiting_for_the_thinker_gives_its_blocks_to_who_can_go_on) {
+  const auto model = load_model();
+  thread_pool pool(2);
+  const auto cases = f32_cases();
+  std::int64_t longest = 0;
+  for (const auto& golden : cases)
+    longest = std::max<std::int64_t>(longest, golden.extents("talker.prefill_embeds")[0] + 40);
+  runner_options options;
+  options.kv_cache_bytes = (longest / 16 + 1) * model->decoder().cache_shape(16).block_bytes(); // room for one
+  talker_runner runner(model, 12.5, options, pool);
+  stage_player player(runner);
+  const auto &first = cases.front(), &second = cases.back();
+  player.open(0, params_of(first));
+  give_prompt(player, 0, first, *model);
+  const auto reply = reply_of(first);
+  player.give(0, make_payload<std::int32_t>(payload::kind::tokens, ids{reply.front()}, 1));
+  while (player.step({0})) {} // it holds blocks and waits, being the older one
+  player.open(1, params_of(second));
+  give_all(player, 1, second, *model);
+  while (player.step({1})) {}
+  EXPECT_EQ(player.codes_of(1), codes_of(second));
+  player.give(0, make_payload<std::int32_t>(payload::kind::tokens, ids(reply.begin() + 1, reply.end()), 1));
+  player.give_end(0);
+  while (player.step({0})) {}
+  EXPECT_EQ(player.codes_of(0), codes_of(first));
+}
+
 TEST(golden_talker, without_a_reply_says_nothing) {
   const auto model = load_model();
   thread_pool pool(1);
