@@ -16,7 +16,7 @@
 // What statistics cost the default pipeline: the same work with statistics on and off, in turns in one process, so that
 // whatever else the machine does meets both. Also with a stat logger that sleeps for a second over each message.
 //
-//   stats_overhead [PAIRS [TOKENS]]     default 11 pairs of runs of 16 streams of 24 tokens
+//   stats_overhead [PAIRS [TOKENS [NAME]]]     default 11 pairs of runs of 16 streams of 24 tokens; NAME: one line only
 
 namespace omni {
 namespace {
@@ -133,7 +133,7 @@ double slow_wall_seconds() {
   return wall_seconds();
 }
 
-int measure(int pairs, std::int32_t tokens) {
+int measure(int pairs, std::int32_t tokens, const std::string& only) {
   const auto plan = cli::make_launch_plan({}, folders());
   if (!plan) {
     std::fprintf(stderr, "stats_overhead: %s\n", plan.error().message.c_str());
@@ -142,14 +142,14 @@ int measure(int pairs, std::int32_t tokens) {
   const load text{false, tokens};
   const load both{true, tokens};
   const auto without = start(plan->config, false, wall_seconds);
-  {
-    const auto with = start(plan->config, true, wall_seconds);
-    compare("text", *with, *without, text, pairs);
-    compare("text and audio", *with, *without, both, pairs);
-  }
-  const auto with = start(plan->config, true, slow_wall_seconds);
-  compare("text, sleeping logger", *with, *without, text, pairs);
-  compare("text and audio, sleeping logger", *with, *without, both, pairs);
+  const auto run_line = [&](const char* name, std::function<double()> wall_s, const load& what) {
+    if (only.empty() || only == name)
+      compare(name, *start(plan->config, true, std::move(wall_s)), *without, what, pairs);
+  };
+  run_line("text", wall_seconds, text);
+  run_line("text and audio", wall_seconds, both);
+  run_line("text, sleeping logger", slow_wall_seconds, text);
+  run_line("text and audio, sleeping logger", slow_wall_seconds, both);
   return 0;
 }
 
@@ -160,8 +160,8 @@ int main(int argc, char** argv) {
   const int pairs = argc > 1 ? std::atoi(argv[1]) : 11;
   const int tokens = argc > 2 ? std::atoi(argv[2]) : 24;
   if (pairs < 1 || tokens < 1) {
-    std::fprintf(stderr, "stats_overhead: expected [PAIRS [TOKENS]], both at least 1.\n");
+    std::fprintf(stderr, "stats_overhead: expected [PAIRS [TOKENS [NAME]]], the numbers at least 1.\n");
     return 2;
   }
-  return omni::measure(pairs, tokens);
+  return omni::measure(pairs, tokens, argc > 3 ? argv[3] : "");
 }
