@@ -118,10 +118,6 @@ audio_encoder::audio_encoder(const audio_config& config, const checkpoint& file,
   proj2_ = from.linear(root + "proj2", config_.out, config_.hidden, true);
 }
 
-std::vector<float> audio_encoder::encode(std::span<const float> samples, const op_context& context) const {
-  return encode_mel(features_.of(samples), nullptr, context);
-}
-
 tensor audio_encoder::convolve(const float* mel, std::int64_t frames, std::int64_t padded,
                                const op_context& context) const {
   feature_map map{context.scratch.take(dtype::f32, {padded, config_.mels}), padded, config_.mels, 1};
@@ -132,8 +128,8 @@ tensor audio_encoder::convolve(const float* mel, std::int64_t frames, std::int64
   return linear_out(tensor(map.values.f32(), {map.times, map.mels * map.channels}), conv_out_, context);
 }
 
-std::vector<float> audio_encoder::encode_mel(std::span<const float> mel, const tensor_observer* observer,
-                                             const op_context& context) const {
+std::vector<float> audio_encoder::encode(std::span<const float> mel, bool whole_chunk, const tensor_observer* observer,
+                                         const op_context& context) const {
   const auto show = [&](const char* name, const tensor& value) {
     if (observer != nullptr) (*observer)(name, value);
   };
@@ -141,8 +137,7 @@ std::vector<float> audio_encoder::encode_mel(std::span<const float> mel, const t
   const std::int64_t frames = static_cast<std::int64_t>(mel.size()) / config_.mels, rows = config_.rows_of(frames);
   const tensor x = context.scratch.take(dtype::f32, {rows, config_.hidden});
   const tensor pending = context.scratch.take(dtype::f32, x.extents);
-  // A clip longer than a chunk has its last one filled up, as in the reference; a shorter one is convolved as it is.
-  const std::int64_t padded = std::min(frames, config_.chunk_frames);
+  const std::int64_t padded = whole_chunk ? config_.chunk_frames : frames;
   std::int64_t row = 0;
   for (std::int64_t at = 0; at < frames; at += config_.chunk_frames) {
     const workspace::scope chunk_scope(context.scratch);
@@ -154,7 +149,7 @@ std::vector<float> audio_encoder::encode_mel(std::span<const float> mel, const t
     row += kept;
   }
   show("layer_input", x);
-  const std::int64_t window = config_.rows_of(config_.window_chunks * config_.chunk_frames);
+  const std::int64_t window = config_.rows_of(config_.window_frames());
   std::vector<std::int64_t> runs(static_cast<std::size_t>(rows / window), window);
   if (rows % window > 0) runs.push_back(rows % window);
   const encoder_rows seen(runs, block_, {}, {}, context);

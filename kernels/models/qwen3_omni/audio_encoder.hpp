@@ -19,11 +19,13 @@ public:
   audio_encoder(const audio_encoder&) = delete;
   audio_encoder& operator=(const audio_encoder&) = delete;
 
-  /// Rows [rows_of(frames), out] of a mono clip at 16 kHz.
-  [[nodiscard]] std::vector<float> encode(std::span<const float> samples, const op_context& context) const;
-  /// The same of log-mel features [frames, mels]. `observer`: for tests.
-  [[nodiscard]] std::vector<float> encode_mel(std::span<const float> mel, const tensor_observer* observer,
-                                              const op_context& context) const;
+  /// Log-mel features [frames, mels] of a mono clip at 16 kHz.
+  [[nodiscard]] std::vector<float> features(std::span<const float> samples) const { return features_.of(samples); }
+  /// Rows [rows_of(frames), out] of features [frames, mels]: of a clip, or of some of its windows, which makes the same
+  /// rows as all of it. `whole_chunk`: the clip is at least as long as a chunk, so that its last one is filled up with
+  /// silence, as in the reference; a shorter clip is convolved as it is. `observer`: for tests.
+  [[nodiscard]] std::vector<float> encode(std::span<const float> mel, bool whole_chunk, const tensor_observer* observer,
+                                          const op_context& context) const;
 
 private:
   /// Rows of one chunk of `frames` features, filled up with silence to `padded` of them: [rows, hidden].

@@ -23,6 +23,7 @@ struct audio_config {
   std::int64_t ffn = 0;
   std::int64_t out = 0; // width of a row
 
+  [[nodiscard]] std::int64_t window_frames() const { return window_chunks * chunk_frames; }
   /// Rows that `frames` mel frames make; see `audio_encoder`.
   [[nodiscard]] std::int64_t rows_of(std::int64_t frames) const;
 };

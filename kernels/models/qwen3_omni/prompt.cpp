@@ -83,7 +83,7 @@ media_extent extent_of(const media_input& media, const model_config& config) {
   if (media.what == kind::audio) {
     if (media.samples.empty()) refuse("A sound of this conversation is empty: leave it out.");
     const auto frames = audio::mel_features::frames_of(static_cast<std::int64_t>(media.samples.size()));
-    return {kind::audio, config.audio.rows_of(frames), {}, 0.0};
+    return {kind::audio, config.audio.rows_of(frames), {}, 0.0, config.audio.rows_of(config.audio.window_frames())};
   }
   const auto bytes = static_cast<std::size_t>(3 * media.frames * media.height * media.width);
   if (media.frames < 1 || media.height < 1 || media.width < 1 || media.rgb.size() != bytes)
@@ -94,10 +94,11 @@ media_extent extent_of(const media_input& media, const model_config& config) {
            " by " + std::to_string(media.height) +
            " pixels, but one side may be at most 200 times the other: crop it.");
   const std::int64_t rows = grid->patches() / config.vision.rows_per_patches();
-  if (media.what == kind::image) return {kind::image, rows, *grid, 0.0};
+  if (media.what == kind::image) return {kind::image, rows, *grid, 0.0, rows};
   if (!(media.frames_per_second > 0.0) || !std::isfinite(media.frames_per_second))
     refuse("A video of this conversation has no frames per second: give a positive number.");
-  return {kind::video, rows, *grid, static_cast<double>(config.vision.temporal_patch) / media.frames_per_second};
+  return {kind::video, rows, *grid, static_cast<double>(config.vision.temporal_patch) / media.frames_per_second,
+          rows / grid->time};
 }
 
 std::vector<std::int32_t> expanded(std::span<const std::int32_t> prompt, std::span<const media_extent> media,

@@ -16,6 +16,7 @@ struct media_extent {
   std::int64_t rows = 0;
   patch_grid grid;               // of patches; not of sounds
   double seconds_per_grid = 0.0; // of a video: time between two instants of the grid
+  std::int64_t unit_rows = 0;    // rows that see each other, so they are encoded together; the last unit may have fewer
 };
 
 /// Throws `input_error` for what the model cannot take: an empty sound, a picture 200 times as long as wide.

@@ -6,6 +6,8 @@
 #include "kernels/runtime/ar_runner.hpp"
 #include "kernels/weights/safetensors_file.hpp"
 
+#include <algorithm>
+
 namespace omni::qwen3_omni {
 namespace {
 
@@ -25,12 +27,47 @@ std::vector<media_extent> extents_of(std::span<const std::shared_ptr<const media
   return extents;
 }
 
-std::vector<float> encode(const encoders& by, const media_input& media, const media_extent& extent,
-                          const op_context& context) {
-  if (media.what == media_input::kind::audio) return by.sounds.encode(media.samples, context);
-  const auto patches = patches_of(media.rgb, media.frames, {media.height, media.width}, by.config.vision);
-  return by.pictures.encode(patches, extent.grid, nullptr, context);
-}
+/// The sounds and pictures of one request.
+class request_media final : public media_source {
+public:
+  request_media(std::shared_ptr<const encoders> by, std::vector<std::shared_ptr<const media_input>> media)
+      : by_(std::move(by)), media_(std::move(media)), features_(media_.size()) {}
+
+  [[nodiscard]] std::vector<float> rows(std::size_t item, std::int64_t unit, const op_context& context) override {
+    return media_[item]->what == media_input::kind::audio ? heard(item, unit, context) : seen(item, unit, context);
+  }
+  void forget() override {
+    for (auto& features : features_) std::vector<float>().swap(features);
+  }
+
+private:
+  /// A window of a sound. Its features depend on the whole of it.
+  std::vector<float> heard(std::size_t item, std::int64_t window, const op_context& context) {
+    const auto& c = by_->config.audio;
+    auto& features = features_[item];
+    if (features.empty()) features = by_->sounds.features(media_[item]->samples);
+    const auto size = static_cast<std::size_t>(c.window_frames() * c.mels),
+               first = static_cast<std::size_t>(window) * size;
+    const bool whole_chunk = features.size() >= static_cast<std::size_t>(c.chunk_frames * c.mels);
+    const auto part = std::span(features).subspan(first, std::min(size, features.size() - first));
+    return by_->sounds.encode(part, whole_chunk, nullptr, context);
+  }
+  /// A picture, or one instant of a video.
+  std::vector<float> seen(std::size_t item, std::int64_t instant, const op_context& context) {
+    const auto& m = *media_[item];
+    const auto& c = by_->config.vision;
+    const std::int64_t first = instant * c.temporal_patch, frames = std::min(c.temporal_patch, m.frames - first);
+    const auto frame_bytes = static_cast<std::size_t>(m.height * m.width * 3);
+    const auto rgb = std::span(m.rgb).subspan(static_cast<std::size_t>(first) * frame_bytes,
+                                              static_cast<std::size_t>(frames) * frame_bytes);
+    const pixel_size size{m.height, m.width};
+    return by_->pictures.encode(patches_of(rgb, frames, size, c), *grid_of(frames, size, c), nullptr, context);
+  }
+
+  std::shared_ptr<const encoders> by_;
+  std::vector<std::shared_ptr<const media_input>> media_;
+  std::vector<std::vector<float>> features_; // of each sound; empty: not made
+};
 
 class thinker_reader final : public media_reader {
 public:
@@ -39,10 +76,8 @@ public:
     auto extents = extents_of(params.media, from_->config);
     auto layout = layout_of(params.prompt, extents, from_->config);
     if (layout.places.empty()) return nullptr;
-    const auto from = [by = from_, media = params.media, extents](std::size_t item, const op_context& context) {
-      return encode(*by, *media[item], extents[item], context);
-    };
-    return std::make_unique<encoded_media>(std::move(layout), std::move(extents), from_->config.thinker.hidden, from);
+    return std::make_unique<encoded_media>(std::move(layout), std::move(extents), from_->config.thinker.hidden,
+                                           std::make_unique<request_media>(from_, params.media));
   }
 
 private:

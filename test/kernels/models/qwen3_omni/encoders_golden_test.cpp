@@ -89,8 +89,8 @@ TEST(golden_audio, agrees_with_the_reference_layer_by_layer) {
     SCOPED_TRACE(golden.name());
     recorder recorded;
     const tensor_observer observer = recorded.observer();
-    recorded.seen["output"] =
-        encoder.encode_mel(turned(golden.f32("mel"), golden.extents("mel")), &observer, on.context);
+    recorded.seen["output"] = encoder.encode(turned(golden.f32("mel"), golden.extents("mel")),
+                                             golden.extents("mel")[1] >= 100, &observer, on.context);
     for (const auto& name : golden.tensors().names())
       if (name != "mel") expect_close(recorded.seen.at(seen_name(name)), golden.f32(name), name);
   }
@@ -100,13 +100,16 @@ TEST(golden_audio, windows_are_independent) {
   const auto [config, file] = open_model();
   const audio_encoder encoder(config.audio, *file, false);
   compute_fixture on;
-  const std::int64_t window = config.audio.window_chunks * config.audio.chunk_frames;
+  const std::int64_t window = config.audio.window_frames();
   const auto mel = test::random_floats((2 * window + 37) * config.audio.mels, 1);
-  const auto whole = encoder.encode_mel(mel, nullptr, on.context);
-  const auto half = static_cast<std::size_t>(window * config.audio.mels);
-  auto apart = encoder.encode_mel(std::span(mel).first(half), nullptr, on.context);
-  const auto rest = encoder.encode_mel(std::span(mel).subspan(half), nullptr, on.context);
-  apart.insert(apart.end(), rest.begin(), rest.end());
+  const auto whole = encoder.encode(mel, true, nullptr, on.context);
+  const auto size = static_cast<std::size_t>(window * config.audio.mels);
+  floats apart;
+  for (std::size_t first = 0; first < mel.size(); first += size) {
+    const auto part = std::span(mel).subspan(first, std::min(size, mel.size() - first));
+    const auto some = encoder.encode(part, true, nullptr, on.context);
+    apart.insert(apart.end(), some.begin(), some.end());
+  }
   EXPECT_EQ(apart, whole);
 }
 
@@ -143,6 +146,21 @@ TEST(golden_vision, agrees_with_the_reference_layer_by_layer) {
     for (const auto& name : golden.tensors().names())
       if (name != "pixel_values" && name != "grid_thw") expect_close(seen.at(seen_name(name)), golden.f32(name), name);
   }
+}
+
+TEST(golden_vision, instants_are_independent) {
+  const auto encoder = load_vision();
+  const auto& config = encoder.config();
+  compute_fixture on;
+  const patch_grid video{3, 4, 6}, instant{1, 4, 6};
+  const auto pixels = test::random_floats(video.patches() * config.patch_values(), 1);
+  floats apart;
+  for (std::size_t t = 0; t < 3; ++t) {
+    const auto size = pixels.size() / 3;
+    const auto some = encoder.encode(std::span(pixels).subspan(t * size, size), instant, nullptr, on.context);
+    apart.insert(apart.end(), some.begin(), some.end());
+  }
+  EXPECT_EQ(apart, encoder.encode(pixels, video, nullptr, on.context));
 }
 
 TEST(golden_image, sizes_are_those_of_the_reference) {

@@ -46,24 +46,46 @@ public:
     for (const auto& media : params.media) extents.push_back(extent_of(*media, opened_.config));
     auto layout = layout_of(params.prompt, extents, opened_.config);
     if (layout.places.empty()) return nullptr;
-    const auto encode = [this, media = params.media, extents,
-                         golden = cases_.at(params.prompt)](std::size_t item, const op_context& context) {
-      if (extents[item].what == media_input::kind::audio) return sounds_.encode(media[item]->samples, context);
-      const bool video = extents[item].what == media_input::kind::video;
-      const auto pixels = golden.f32(video ? "pixel_values_videos" : "pixel_values");
-      const auto values = [&](std::size_t i) {
-        return static_cast<std::size_t>(extents[i].grid.patches() * opened_.config.vision.patch_values());
-      };
-      std::size_t at = 0;
-      for (std::size_t i = 0; i < item; ++i)
-        if (extents[i].what == extents[item].what) at += values(i);
-      return pictures_.encode(std::span(pixels).subspan(at, values(item)), extents[item].grid, nullptr, context);
-    };
+    auto from = std::make_unique<golden_media>(*this, params.media, extents, cases_.at(params.prompt));
     return std::make_unique<encoded_media>(std::move(layout), std::move(extents), opened_.config.thinker.hidden,
-                                           encode);
+                                           std::move(from));
   }
 
 private:
+  /// The units of media of a case, cut out of each as a whole.
+  class golden_media final : public media_source {
+  public:
+    golden_media(const golden_thinker& by, media_list media, std::vector<media_extent> extents,
+                 const golden_case& golden)
+        : by_(by), media_(std::move(media)), extents_(std::move(extents)), golden_(golden) {}
+    [[nodiscard]] floats rows(std::size_t item, std::int64_t unit, const op_context& context) override {
+      const auto whole = all_rows(item, context);
+      const auto& e = extents_[item];
+      const std::int64_t width = static_cast<std::int64_t>(whole.size()) / e.rows, first = unit * e.unit_rows;
+      return {whole.begin() + first * width, whole.begin() + std::min(first + e.unit_rows, e.rows) * width};
+    }
+
+  private:
+    floats all_rows(std::size_t item, const op_context& context) {
+      if (extents_[item].what == media_input::kind::audio)
+        return by_.sounds_.encode(by_.sounds_.features(media_[item]->samples), true, nullptr, context);
+      const bool video = extents_[item].what == media_input::kind::video;
+      const auto pixels = golden_.f32(video ? "pixel_values_videos" : "pixel_values");
+      const auto values = [&](std::size_t i) {
+        return static_cast<std::size_t>(extents_[i].grid.patches() * by_.opened_.config.vision.patch_values());
+      };
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < item; ++i)
+        if (extents_[i].what == extents_[item].what) at += values(i);
+      return by_.pictures_.encode(std::span(pixels).subspan(at, values(item)), extents_[item].grid, nullptr, context);
+    }
+
+    const golden_thinker& by_;
+    media_list media_;
+    std::vector<media_extent> extents_;
+    const golden_case& golden_;
+  };
+
   opened_model opened_;
   bool as_f32_;
   std::shared_ptr<const decoder_model> text_;
@@ -276,7 +298,7 @@ TEST(golden_pipeline, sees_and_hears_what_came_with_the_request) {
     for (const auto& media : params.media) {
       const pixel_size size{media->height, media->width};
       if (media->what == media_input::kind::audio)
-        add(sounds.encode(media->samples, with.context), 1);
+        add(sounds.encode(sounds.features(media->samples), true, nullptr, with.context), 1);
       else
         add(pictures.encode(patches_of(media->rgb, media->frames, size, config.vision), extent_of(*media, config).grid,
                             nullptr, with.context),
