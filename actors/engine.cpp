@@ -1,12 +1,15 @@
 #include "actors/engine.hpp"
 
 #include "actors/config_check.hpp"
+#include "actors/cores.hpp"
 #include "actors/mix.hpp"
+#include "actors/net/membership.hpp"
 #include "actors/orchestrator.hpp"
 #include "actors/process_texts.hpp"
 #include "actors/request_check.hpp"
 #include "actors/sink.hpp"
 #include "actors/stage/replica.hpp"
+#include "actors/stage_fingerprint.hpp"
 #include "actors/stat_logger.hpp"
 #include "kernels/core/error.hpp"
 #include "messages/type_ids.hpp"
@@ -16,17 +19,10 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <sched.h>
+#include <random>
 
 namespace omni {
 namespace {
-
-unsigned cores_of_process() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return std::max(1u, std::thread::hardware_concurrency());
-  return unsigned(std::max(1, CPU_COUNT(&cores)));
-}
 
 /// "INFO 04-19 14:07:09 [stat_logger] Engine 000: ...", as vLLM prints it.
 void print_to_console(const char* level, const char* source, const std::string& sentence) {
@@ -49,6 +45,8 @@ void ask(caf::actor_system& system, const Handle& whom, Question question, std::
   });
 }
 
+replica_outcome stopped_outcome() { return {{}, failure{errc::shutting_down, "The engine has stopped.", {}}}; }
+
 } // namespace
 
 double wall_seconds() {
@@ -57,19 +55,22 @@ double wall_seconds() {
 
 struct engine::impl {
   struct system_config : caf::actor_system_config {
-    explicit system_config(unsigned threads) {
+    system_config(unsigned threads, bool network) {
       add_message_types<caf::id_block::omni>();
       configure(*this, threads);
+      if (network) net::load_network(*this);
     }
   };
 
   impl(engine_config what, stage_graph stages, std::vector<std::shared_ptr<const stage_model>> loaded, unsigned cores)
       : config(std::move(what)), graph(std::move(stages)), models(std::move(loaded)), infos(models.size()),
-        pool(config.threads > 0 ? unsigned(config.threads) : cores), settings(std::max(2u, cores / 2)),
-        system(settings) {}
+        pool(config.threads > 0 ? unsigned(config.threads) : cores),
+        settings(std::max(2u, cores / 2), config.network.has_value()), system(settings) {}
 
   void spawn_actors(std::function<double()> wall_s);
   std::optional<failure> start_replicas_of_config();
+  /// Lets replicas of other processes join, if the configuration says so.
+  std::optional<failure> open_network();
   /// Fills `infos` of stages that start without a replica.
   std::optional<failure> probe_missing_infos();
   stage_replica_actor make_replica(stage_id stage, replica_id replica, const orchestrator_actor& owner);
@@ -88,6 +89,7 @@ struct engine::impl {
   stat_logger_actor logger;  // also without statistics: it counts the process and its HTTP server
   stat_logger_actor reports; // where the engine's own go; none without statistics
   orchestrator_actor orchestrator;
+  net::head_network network; // nobody without one
 };
 
 // -- start and stop ---------------------------------------------------------------------------------------------------
@@ -103,8 +105,8 @@ expected<std::unique_ptr<engine>> engine::start(engine_config config, model_load
     } catch (const load_error& problem) {
       return fail(errc::load_failed, problem.what());
     }
-    stages.push_back({stage.model_stage, models.back()->tokenizer() != nullptr, stage.final_output_type,
-                      models.back()->ports()});
+    stages.push_back(
+        {stage.model_stage, models.back()->tokenizer() != nullptr, stage.final_output_type, models.back()->ports()});
   }
   auto graph = stage_graph::make(std::move(stages));
   if (!graph) return tl::unexpected(graph.error());
@@ -113,6 +115,7 @@ expected<std::unique_ptr<engine>> engine::start(engine_config config, model_load
   if (auto problem = made->impl_->probe_missing_infos()) return tl::unexpected(std::move(*problem));
   made->impl_->spawn_actors(std::move(wall_s));
   if (auto problem = made->impl_->start_replicas_of_config()) return tl::unexpected(std::move(*problem));
+  if (auto problem = made->impl_->open_network()) return tl::unexpected(std::move(*problem));
   return made;
 }
 
@@ -147,7 +150,8 @@ void engine::impl::spawn_actors(std::function<double()> wall_s) {
   options.graph = graph;
   options.logger = reports;
   options.warn = [](const std::string& sentence) { print_to_console("WARNING", "orchestrator", sentence); };
-  for (const auto& model : models) options.fingerprints.push_back(model->fingerprint());
+  for (std::size_t at = 0; at < models.size(); ++at)
+    options.fingerprints.push_back(stage_fingerprint(*models[at], config.stages[at]));
   options.make_replica = [this](stage_id stage, replica_id replica, const orchestrator_actor& owner) {
     return make_replica(stage, replica, owner);
   };
@@ -182,15 +186,31 @@ std::optional<failure> engine::impl::probe_missing_infos() {
   return std::nullopt;
 }
 
+std::optional<failure> engine::impl::open_network() {
+  if (!config.network) return std::nullopt;
+  std::random_device source;
+  net::membership_options options;
+  options.version = config.version;
+  options.infos = infos;
+  options.token = std::uint64_t(source()) << 32U | source() | 1U; // never 0
+  options.owner = orchestrator;
+  options.logger = reports;
+  options.tell = [](const std::string& sentence) { print_to_console("INFO", "membership", sentence); };
+  auto opened = net::start_membership(system, *config.network, std::move(options));
+  if (!opened) return opened.error();
+  network = std::move(*opened);
+  print_to_console("INFO", "membership",
+                   "Replicas may join at " + config.network->address + ":" + std::to_string(network.port) + ".");
+  return std::nullopt;
+}
+
 template <class Command>
 replica_outcome engine::impl::command(Command what) {
   replica_outcome outcome;
   caf::scoped_actor self(system);
   self->request(orchestrator, caf::infinite, std::move(what))
       .receive([&](replica_outcome& answer) { outcome = std::move(answer); },
-               [&](caf::error&) {
-                 outcome.problem = failure{errc::shutting_down, "The engine has stopped.", {}};
-               });
+               [&](caf::error&) { outcome = stopped_outcome(); });
   return outcome;
 }
 
@@ -236,6 +256,27 @@ expected<void> engine::remove_replica(stage_id stage, replica_id replica) {
   return {};
 }
 
+void engine::add_replica(stage_id stage, std::optional<replica_id> wanted,
+                         std::function<void(expected<replica_id>)> done) {
+  ask<replica_outcome>(
+      impl_->system, impl_->orchestrator, start_replicas{{{stage, wanted}}},
+      [done = std::move(done)](replica_outcome outcome) {
+        if (outcome.problem) return done(tl::unexpected(std::move(*outcome.problem)));
+        done(outcome.replicas.front().replica);
+      },
+      stopped_outcome());
+}
+
+void engine::remove_replica(stage_id stage, replica_id replica, std::function<void(expected<void>)> done) {
+  ask<replica_outcome>(
+      impl_->system, impl_->orchestrator, omni::remove_replica{stage, replica},
+      [done = std::move(done)](replica_outcome outcome) {
+        if (outcome.problem) return done(tl::unexpected(std::move(*outcome.problem)));
+        done({});
+      },
+      stopped_outcome());
+}
+
 void engine::replicas(std::function<void(std::vector<replica_status>)> done) {
   ask<replica_list>(impl_->system, impl_->orchestrator, list_replicas{},
                     [done = std::move(done)](replica_list found) { done(std::move(found.replicas)); }, {});
@@ -252,6 +293,7 @@ void engine::metrics_text(std::function<void(std::string)> done) {
                     [done = std::move(done)](metrics_page page) { done(std::move(page.text)); }, {});
 }
 
+std::uint16_t engine::join_port() const { return impl_->network.port; }
 const engine_config& engine::config() const { return impl_->config; }
 const stage_model& engine::model(stage_id stage) const { return *impl_->models.at(std::size_t(stage.value)); }
 const runner_info& engine::info(stage_id stage) const { return impl_->infos.at(std::size_t(stage.value)); }

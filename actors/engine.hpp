@@ -59,6 +59,11 @@ public:
   /// Takes a replica out: it gets no new requests, finishes those it has, and ends.
   expected<void> remove_replica(stage_id stage, replica_id replica);
 
+  /// The same two for callers that must not wait; `done` is called from an engine thread.
+  void add_replica(stage_id stage, std::optional<replica_id> wanted,
+                   std::function<void(expected<replica_id>)> done);
+  void remove_replica(stage_id stage, replica_id replica, std::function<void(expected<void>)> done);
+
   /// Stops admitting (`shutting_down`); `done` is called once no request is left.
   void drain(std::function<void()> done);
   /// Ends all work: requests that still run fail with `shutting_down`, and so do later ones. Returns at once.
@@ -74,6 +79,8 @@ public:
   void replicas(std::function<void(std::vector<replica_status>)> done);
 
   [[nodiscard]] const engine_config& config() const;
+  /// Where replicas of other processes may join; 0 without `engine_config::network`.
+  [[nodiscard]] std::uint16_t join_port() const;
   /// The model of a stage: tokenizer, chat template, speakers. Lives as long as the engine.
   [[nodiscard]] const stage_model& model(stage_id stage) const;
   /// Limits of a stage's model: context length, vocabulary, sample rate.

@@ -109,6 +109,7 @@ void orchestrator_state::on_abort(request_id id, bool client_left) {
 void orchestrator_state::on_stage_done(const stage_done& what) {
   auto* one = table_.find(what.result.request);
   if (one == nullptr || one->attempt != what.result.attempt || !one->needs(what.stage, what.replica)) return;
+  if (what.result.problem && what.result.problem->code == errc::replica_lost) return lose(*one);
   if (what.result.problem) return end_flight(*one, what.result.problem);
   auto& part = *one->share_of(what.stage);
   if (!one->finish) one->finish = what.result.finish;
@@ -179,7 +180,7 @@ caf::result<replica_outcome> orchestrator_state::on_start(const start_replicas& 
   for (const auto& wanted : what.wanted) {
     const auto stage = std::size_t(wanted.stage.value);
     const auto fingerprint = stage < options_.fingerprints.size() ? options_.fingerprints[stage] : 0;
-    const auto place = registry_.join({wanted.stage, wanted.id, next_identity_++, fingerprint});
+    const auto place = registry_.join({wanted.stage, wanted.id, next_identity_++, fingerprint, {}, now_us(self_)});
     if (!place) {
       group->problem = place.error();
       break;
@@ -200,6 +201,30 @@ void orchestrator_state::start(const replica_key& which) {
   auto handle = options_.make_replica(which.first, which.second, self_);
   self_->monitor(handle);
   replicas_[which] = std::move(handle);
+}
+
+join_answer orchestrator_state::on_join(const join_replica& what) {
+  if (draining_) return {{}, failure{errc::shutting_down, "The head is shutting down.", {}}};
+  const auto stage = std::size_t(what.stage.value);
+  if (stage < options_.fingerprints.size() && options_.fingerprints[stage] != what.fingerprint)
+    return {{},
+            failure{errc::replica_conflict,
+                    "The model differs from the head's for stage " + std::to_string(stage) + " (" +
+                        options_.graph[stage].name + "): start the replica with the same checkpoint and settings.",
+                    {}}};
+  const auto place =
+      registry_.join({what.stage, what.wanted, what.identity, what.fingerprint, what.address, now_us(self_)});
+  if (!place) return {{}, place.error()};
+  const replica_key which{what.stage, place->replica};
+  if (!place->fresh) return {{}, failure{errc::replica_conflict, name_of(which.first, which.second) + " is here.", {}}};
+  const auto group = std::make_shared<cohort>();
+  group->members.push_back(which);
+  group->unsettled = 1;
+  starting_[which] = group;
+  engines_[which] = place->engine;
+  self_->monitor(what.handle);
+  replicas_[which] = what.handle;
+  return {place->replica, std::nullopt};
 }
 
 void orchestrator_state::on_ready(const replica_ready& what) {
@@ -226,7 +251,7 @@ void orchestrator_state::settle(cohort& group) {
       registry_.serve(which.first, which.second);
     retire_if_idle(which); // it may have been removed meanwhile
   }
-  group.answer.deliver(std::move(outcome));
+  if (group.answer.pending()) group.answer.deliver(std::move(outcome));
   place_waiting();
 }
 
@@ -274,7 +299,7 @@ replica_outcome orchestrator_state::on_remove(const remove_replica& what) {
 replica_list orchestrator_state::on_list() const {
   std::vector<std::int32_t> max_running;
   for (const auto& stage : options_.config.stages) max_running.push_back(stage.max_num_seqs);
-  return {registry_.list(max_running)};
+  return {registry_.list(max_running, now_us(self_))};
 }
 
 std::int32_t orchestrator_state::load_of(const flight& one, stage_id stage) const {
@@ -295,7 +320,8 @@ void orchestrator_state::on_stop() {
   for (const auto id : table_.all()) end_flight(*table_.find(id), stopped);
   for (const auto& [which, group] : starting_)
     if (group->answer.pending()) group->answer.deliver(replica_outcome{{}, stopped});
-  for (const auto& [which, handle] : replicas_) self_->send_exit(handle, caf::exit_reason::user_shutdown);
+  // Not as one that is let go: a replica of another process looks for the next head then.
+  for (const auto& [which, handle] : replicas_) self_->send_exit(handle, caf::exit_reason::kill);
   self_->quit();
 }
 
@@ -391,6 +417,7 @@ orchestrator_actor::behavior_type orchestrator_behavior(orchestrator_actor::poin
       [state](const replica_failed& what) { state->on_failed(what); },
       [state](const start_replicas& what) { return state->on_start(what); },
       [state](const remove_replica& what) { return state->on_remove(what); },
+      [state](const join_replica& what) { return state->on_join(what); },
       [state](list_replicas) { return state->on_list(); },
       [state](drain_engine) { return state->on_drain(); },
       [state](stop_engine) { state->on_stop(); },

@@ -38,6 +38,8 @@ public:
   void on_stage_done(const stage_done& what);
   void on_place_timeout(const place_timeout& what);
   caf::result<replica_outcome> on_start(const start_replicas& what);
+  /// It is known from now on, and may be chosen once `on_ready` says so.
+  join_answer on_join(const join_replica& what);
   void on_ready(const replica_ready& what);
   void on_failed(const replica_failed& what);
   void on_down(const caf::down_msg& what);
@@ -53,7 +55,7 @@ private:
 
   /// Replicas that were started by one command.
   struct cohort {
-    outcome_promise answer;
+    outcome_promise answer;           // none for a replica of another process
     std::vector<replica_key> members; // in the order of the command
     std::map<replica_key, runner_info> ready;
     std::size_t unsettled = 0; // neither ready nor failed

@@ -46,7 +46,7 @@ expected<replica_registry::place> replica_registry::join(const candidate& who) {
                 "The id of " + name_of(who.stage, id) + " is taken by another replica: choose another id or none.");
   }
   const auto engine = engines_.try_emplace(where, engine_index(engines_.size())).first->second;
-  members_[where] = {replica_state::starting, who.identity, who.fingerprint, 0};
+  members_[where] = {replica_state::starting, who.identity, who.fingerprint, who.address, who.now, 0};
   return place{id, engine, true};
 }
 
@@ -98,11 +98,12 @@ std::int32_t replica_registry::load(stage_id stage, replica_id replica) const {
   return at == members_.end() ? 0 : at->second.load;
 }
 
-std::vector<replica_status> replica_registry::list(const std::vector<std::int32_t>& max_running) const {
+std::vector<replica_status> replica_registry::list(const std::vector<std::int32_t>& max_running, time_us now) const {
   std::vector<replica_status> lines;
   for (const auto& [id, one] : members_) {
     const auto running = std::min(one.load, max_running[std::size_t(id.first.value)]);
-    lines.push_back({id.first, id.second, one.state, running, one.load - running});
+    lines.push_back({id.first, id.second, one.state, running, one.load - running, one.address,
+                     in_seconds(now - one.since), one.fingerprint});
   }
   return lines;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/clock.hpp"
 #include "messages/errc.hpp"
 #include "messages/ids.hpp"
 #include "messages/replica_status.hpp"
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,8 @@ public:
     std::optional<replica_id> wanted; // none: the lowest free id
     std::uint64_t identity = 0;       // tells this replica from any other, also from one of the same model
     std::uint64_t fingerprint = 0;    // of its model
+    std::string address = {};         // of its process; empty: this one
+    time_us now = 0;
   };
   struct place {
     replica_id replica;
@@ -58,7 +62,7 @@ public:
   [[nodiscard]] std::optional<replica_state> state(stage_id stage, replica_id replica) const;
   [[nodiscard]] std::int32_t load(stage_id stage, replica_id replica) const;
   /// In order of stage and id; `max_running[stage]` is what one step of a replica holds.
-  [[nodiscard]] std::vector<replica_status> list(const std::vector<std::int32_t>& max_running) const;
+  [[nodiscard]] std::vector<replica_status> list(const std::vector<std::int32_t>& max_running, time_us now) const;
 
 private:
   using key = std::pair<stage_id, replica_id>;
@@ -66,6 +70,8 @@ private:
     replica_state state = replica_state::starting;
     std::uint64_t identity = 0;
     std::uint64_t fingerprint = 0;
+    std::string address;
+    time_us since = 0;
     std::int32_t load = 0;
   };
 

@@ -36,6 +36,16 @@ enum class routing_policy : std::uint8_t {
   random,
 };
 
+/// Where the processes of one pipeline meet. Files are PEM; mutual TLS takes all three.
+struct network_config {
+  std::string address = "127.0.0.1"; // the head's: it listens there, replicas of other processes go there
+  std::uint16_t port = 0;            // 0: the head takes a free one
+  std::string tls_cert;              // this process's certificate, signed by `tls_ca`
+  std::string tls_key;
+  std::string tls_ca;    // whoever shows a certificate of this authority is let in
+  bool insecure = false; // an address beyond the loopback is allowed without TLS
+};
+
 /// A whole engine. Defaults serve one laptop.
 struct engine_config {
   std::vector<stage_config> stages;    // in order; each feeds the next
@@ -43,13 +53,15 @@ struct engine_config {
   std::int32_t max_num_requests = 256; // admitted at once, running or waiting; one more is refused with `overloaded`
   double dispatch_timeout_s = 10.0;    // how long a request waits for a stage that has no replica; then `no_replica`
   routing_policy routing = routing_policy::least_queue_length;
-  std::uint64_t seed = 0;             // of requests that bring none, and of random routing
-  std::string served_model_name;      // label of all statistics; empty: the first stage's `model`
-  bool metrics_engine_labels = false; // label series by `engine`, as plain vLLM, not by `stage` and `replica`
-  bool log_stats = true;              // false: no statistics are kept at all
-  double log_stats_interval_s = 10.0; // console lines
-  bool log_request_timing = false;    // one more line for each request that ends
-  bool created_series = true;         // `_created` lines on the page of statistics
+  std::uint64_t seed = 0;                // of requests that bring none, and of random routing
+  std::string served_model_name;         // label of all statistics; empty: the first stage's `model`
+  bool metrics_engine_labels = false;    // label series by `engine`, as plain vLLM, not by `stage` and `replica`
+  bool log_stats = true;                 // false: no statistics are kept at all
+  double log_stats_interval_s = 10.0;    // console lines
+  bool log_request_timing = false;       // one more line for each request that ends
+  bool created_series = true;            // `_created` lines on the page of statistics
+  std::optional<network_config> network; // none: no other process may join
+  std::string version;                   // of the program, for replicas of other processes
 };
 
 } // namespace omni

@@ -118,6 +118,20 @@ struct replica_outcome {
   std::optional<failure> problem;
 };
 
+/// Membership to orchestrator: a replica of another process wants in. `handle` stands for it from now on.
+struct join_replica {
+  stage_id stage;
+  std::optional<replica_id> wanted; // none: the lowest free id
+  std::uint64_t identity = 0;       // equal for the same replica that comes again
+  std::uint64_t fingerprint = 0;
+  std::string address; // of its process
+  stage_replica_actor handle;
+};
+struct join_answer {
+  replica_id replica;
+  std::optional<failure> problem; // set: refused
+};
+
 struct list_replicas {};
 struct replica_list {
   std::vector<replica_status> replicas;

@@ -59,7 +59,7 @@ auto inspect(Inspector& f, runner_info& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, replica_status& x) {
-  return fields(f, x.stage, x.replica, x.state, x.running, x.waiting);
+  return fields(f, x.stage, x.replica, x.state, x.running, x.waiting, x.address, x.up_s, x.fingerprint);
 }
 
 } // namespace omni

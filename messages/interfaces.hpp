@@ -22,6 +22,8 @@ struct replica_failed;
 struct start_replicas;
 struct remove_replica;
 struct replica_outcome;
+struct join_replica;
+struct join_answer;
 struct list_replicas;
 struct replica_list;
 struct drain_engine;
@@ -61,6 +63,7 @@ using orchestrator_actor =
                     caf::result<void>(replica_failed),            // a replica ends with a reason
                     caf::result<replica_outcome>(start_replicas), // starts local replicas; answers when they serve
                     caf::result<replica_outcome>(remove_replica), // drains a replica; answers at once
+                    caf::result<join_answer>(join_replica),       // lets in a replica of another process
                     caf::result<replica_list>(list_replicas),     // the operator's view
                     caf::result<engine_drained>(drain_engine),    // admits no more; answers when no request is left
                     caf::result<void>(stop_engine),               // ends everything

@@ -3,6 +3,7 @@
 #include "messages/ids.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace omni {
 
@@ -16,6 +17,9 @@ struct replica_status {
   replica_state state = replica_state::starting;
   std::int32_t running = 0;
   std::int32_t waiting = 0;
+  std::string address;           // of its process; empty: the head's own
+  double up_s = 0;               // since it joined
+  std::uint64_t fingerprint = 0; // of its model and settings
 };
 
 } // namespace omni

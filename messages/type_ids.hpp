@@ -38,6 +38,8 @@ CAF_ADD_TYPE_ID(omni, (omni::request_timeline))
 
 CAF_END_TYPE_ID_BLOCK(omni)
 
-// Messages that hold shared memory: only within one process.
+// Messages that hold shared memory or stay at home for another reason: only within one process.
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(omni::join_replica)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(omni::join_answer)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(omni::chunk)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(omni::answer_piece)

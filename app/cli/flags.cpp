@@ -168,6 +168,63 @@ void add_statistics_flags(CLI::App& app, serve_options& into) {
       ->group(group);
 }
 
+void add_network_flags(CLI::App& app, network_options& into) {
+  const std::string group = "Several processes (docs/deploy)";
+  app.add_flag("--headless", into.headless, "Serve no clients: run replicas of one stage for a head in another process")
+      ->group(group);
+  add(app, "--stage-id", into.stage_id,
+      "Headless: the stage of the replicas. Head: the only stage that it runs itself; replicas of the others join")
+      ->check(CLI::Range(0, 1023))
+      ->group(group);
+  add(app, "--replica-id", into.replica_id, "Id of the (first) replica; without it the head gives the lowest free one")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group(group);
+  app.add_option("--omni-dp-size-local", into.replicas, "Replicas in this process; they share the weights")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str()
+      ->group(group);
+  add(app, "--omni-master-address", into.master_address,
+      "Head: address on which replicas may join. Headless: address of the head (default 127.0.0.1)")
+      ->group(group);
+  add(app, "--omni-master-port", into.master_port, "Port of the same; 0 on the head takes a free one")
+      ->check(CLI::Range(0, 65535))
+      ->group(group);
+  app.add_option("--omni-replica-address", into.replica_address,
+                 "Address where processes of other stages reach this one (default: as the head sees it)")
+      ->group(group);
+  app.add_option("--omni-replica-port", into.replica_port, "Port of the same; 0 takes a free one")
+      ->check(CLI::Range(0, 65535))
+      ->group(group);
+  app.add_option("--omni-tls-cert", into.tls_cert, "PEM file: certificate of this process, signed by the authority")
+      ->group(group);
+  app.add_option("--omni-tls-key", into.tls_key, "PEM file: its private key")->group(group);
+  app.add_option("--omni-tls-ca", into.tls_ca, "PEM file: the authority; who shows its certificate may take part")
+      ->group(group);
+  app.add_flag("--insecure", into.insecure,
+               "Let processes of other machines take part without TLS: only in a network that you trust")
+      ->group(group);
+  add(app, "--omni-dispatch-timeout", into.dispatch_timeout_s,
+      "Seconds that a request waits for a stage without replicas, then 503 (default 10)")
+      ->check(seconds_from(0))
+      ->group(group);
+}
+
+/// What does not go together, in a sentence.
+std::optional<std::string> contradiction(const network_options& given) {
+  if (given.headless && !given.stage_id) return "--headless needs --stage-id: the stage whose replicas are to run.";
+  if (given.headless && given.master_port.value_or(0) == 0)
+    return "--headless needs --omni-master-port: the port on which the head lets replicas join.";
+  if (!given.headless &&
+      (given.replica_id || given.replicas != 1 || !given.replica_address.empty() || given.replica_port != 0))
+    return "--replica-id, --omni-dp-size-local, --omni-replica-address and --omni-replica-port are for --headless.";
+  if (given.stage_id && !given.any())
+    return "--stage-id needs --omni-master-port, so that replicas of the other stages can join.";
+  const bool secured = !given.tls_cert.empty() || !given.tls_key.empty() || !given.tls_ca.empty() || given.insecure;
+  if (secured && !given.any())
+    return "TLS files and --insecure are about --omni-master-address: give that, or leave them out.";
+  return std::nullopt;
+}
+
 /// One sentence of what CLI11 says.
 std::string sentence(const CLI::ParseError& error, const CLI::App& app) {
   std::string text = error.what();
@@ -196,6 +253,7 @@ expected<std::variant<serve_options, early_exit>> parse_flags(const std::vector<
   add_server_flags(app, into);
   add_engine_flags(app, into);
   add_statistics_flags(app, into);
+  add_network_flags(app, into.network);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // as CLI11 wants them
   try {
     app.parse(reversed);
@@ -211,6 +269,7 @@ expected<std::variant<serve_options, early_exit>> parse_flags(const std::vector<
   if (into.log_request_timing && app.count("--disable-log-stats") > 0)
     return fail(errc::invalid_request,
                 "--log-request-timing and --disable-log-stats exclude each other: the lines come from the statistics.");
+  if (const auto problem = contradiction(into.network)) return fail(errc::invalid_request, *problem);
   if (!into.model.empty() && !into.deploy_config.empty())
     return fail(errc::invalid_request,
                 "--model and --deploy-config exclude each other: a pipeline's YAML names its own models.");

@@ -70,6 +70,26 @@ void apply_flags(const serve_options& options, engine_config& into) {
   }
 }
 
+/// Who takes part, and which stages this process runs itself.
+expected<void> apply_network(const network_options& given, engine_config& into) {
+  set(given.dispatch_timeout_s, into.dispatch_timeout_s);
+  if (!given.any()) return {};
+  into.network = network_config{.address = given.master_address.value_or("127.0.0.1"),
+                                .port = given.master_port.value_or(0),
+                                .tls_cert = given.tls_cert,
+                                .tls_key = given.tls_key,
+                                .tls_ca = given.tls_ca,
+                                .insecure = given.insecure};
+  if (!given.stage_id) return {};
+  if (std::size_t(*given.stage_id) >= into.stages.size())
+    return fail(errc::invalid_request, "--stage-id " + std::to_string(*given.stage_id) +
+                                           ": the pipeline has stages 0 to " + std::to_string(into.stages.size() - 1) +
+                                           ".");
+  for (stage_config& stage : into.stages)
+    if (stage.id.value != *given.stage_id) stage.num_replicas = 0;
+  return {};
+}
+
 } // namespace
 
 expected<launch_plan> make_launch_plan(const serve_options& options, const model_folders& folders) {
@@ -80,6 +100,7 @@ expected<launch_plan> make_launch_plan(const serve_options& options, const model
   launch_plan plan;
   plan.config = std::move(pipeline->config);
   apply_flags(options, plan.config);
+  if (auto good = apply_network(options.network, plan.config); !good) return tl::unexpected(good.error());
   if (!options.stage_overrides.empty())
     if (auto applied = apply_stage_overrides(options.stage_overrides, folders, plan.config); !applied)
       return tl::unexpected(std::move(applied.error()));

@@ -10,6 +10,25 @@
 
 namespace omni::cli {
 
+/// Processes of one pipeline: a head, which clients speak to, and others with replicas for it.
+struct network_options {
+  bool headless = false;                 // replicas for a head in another process; no HTTP
+  std::optional<std::int32_t> stage_id;  // headless: of the replicas; head: the only stage that it runs itself
+  std::optional<std::int32_t> replica_id;
+  std::int32_t replicas = 1; // headless
+  std::optional<std::string> master_address;
+  std::optional<std::uint16_t> master_port;
+  std::string replica_address;
+  std::uint16_t replica_port = 0;
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_ca;
+  bool insecure = false;
+  std::optional<double> dispatch_timeout_s;
+  /// Whether this process takes part in a network at all.
+  [[nodiscard]] bool any() const { return master_address || master_port; }
+};
+
 /// The flags of omni-serve. What was not given is empty, so that it does not override the pipeline's own values.
 struct serve_options {
   std::string model;                           // checkpoint; empty: the pipeline's own
@@ -40,6 +59,7 @@ struct serve_options {
   std::optional<std::string> omni_lb_policy; // random, round-robin, least-queue-length
   std::optional<std::string> metrics_labels; // stage, engine
   std::optional<std::uint64_t> seed;
+  network_options network;
 };
 
 /// What to print, and with which status to end: --help and --version.

@@ -63,6 +63,11 @@ void add_routes(context& server, http::router& routes) {
   routes.add("GET", "/v1/models",
              plain(server, [](context& s, const request&, const responder_ptr& to) { list_models(s, to); }));
   routes.add("GET", "/v1/models/*", plain(server, show_model));
+  routes.add("GET", "/v1/omni/replicas",
+             plain(server, [](context& s, const request&, const responder_ptr& to) { list_replicas(s, to); }));
+  routes.add("POST", "/v1/omni/replicas/*", plain(server, drain_replica));
+  routes.add("POST", "/v1/omni/stages/*", plain(server, add_local_replica));
+  routes.add("DELETE", "/v1/omni/stages/*", plain(server, remove_local_replica));
   routes.add("GET", "/health",
              plain(server, [](context& s, const request&, responder_ptr to) { health(s, std::move(to)); }));
   routes.add("GET", "/ready",

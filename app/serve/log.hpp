@@ -1,5 +1,7 @@
 #pragma once
 
+#include "messages/errc.hpp"
+
 #include <string_view>
 
 namespace omni::serve {
@@ -8,5 +10,12 @@ namespace omni::serve {
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
 void log_error(std::string_view text);
+
+/// Statuses of the program.
+inline constexpr int exit_failed = 1;
+inline constexpr int exit_wrong_use = 2;
+
+/// Tells why the program ends, in one sentence on standard error; returns `status`.
+int complain(const failure& problem, int status);
 
 } // namespace omni::serve

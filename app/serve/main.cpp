@@ -3,6 +3,7 @@
 #include "app/http/server.hpp"
 #include "app/openai/endpoints.hpp"
 #include "app/openai/errors.hpp"
+#include "app/serve/headless.hpp"
 #include "app/serve/log.hpp"
 #include "app/serve/stop_signals.hpp"
 
@@ -21,9 +22,6 @@ constexpr const char* program_version = OMNI_VERSION;
 
 /// How long streams that are cut off get to send their error event.
 constexpr std::chrono::seconds farewell{2};
-
-constexpr int exit_failed = 1;
-constexpr int exit_wrong_use = 2;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -57,11 +55,6 @@ void raise_file_limit() {
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
     log_warning("The limit of open files could not be raised: many clients at once may be refused.");
-}
-
-int complain(const failure& problem, int status) {
-  std::fprintf(stderr, "omni-serve: %s\n", problem.message.c_str());
-  return status;
 }
 
 expected<std::unique_ptr<openai::context>> make_context(engine& running, const cli::serve_options& options,
@@ -152,6 +145,8 @@ int serve(const cli::serve_options& options) {
   raise_file_limit();
   auto plan = cli::make_launch_plan(options, folders_of_environment());
   if (!plan) return complain(plan.error(), exit_failed);
+  plan->config.version = program_version;
+  if (options.network.headless) return serve_replicas(options, plan->config, signals);
   for (const stage_config& stage : plan->config.stages)
     log_info("Loading stage " + std::to_string(stage.id.value) + " (" + stage.model_stage + ") from " + stage.model +
              ".");

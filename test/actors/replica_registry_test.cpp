@@ -27,7 +27,7 @@ TEST(replica_registry, changes_nothing_when_a_replica_joins_twice) {
   ASSERT_TRUE(again);
   EXPECT_FALSE(again->fresh);
   EXPECT_EQ(again->engine, first->engine);
-  EXPECT_EQ(registry.list({1}).size(), 1u);
+  EXPECT_EQ(registry.list({1}, 0).size(), 1u);
 }
 
 TEST(replica_registry, refuses_an_id_that_another_live_replica_has) {
@@ -92,7 +92,7 @@ TEST(replica_registry, lists_load_as_running_and_waiting) {
   registry.join(who(1, 5, 1));
   registry.serve({1}, {5});
   registry.add_load({1}, {5}, 7);
-  const auto lines = registry.list({4, 4});
+  const auto lines = registry.list({4, 4}, 0);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].stage.value, 1);
   EXPECT_EQ(lines[0].replica.value, 5);

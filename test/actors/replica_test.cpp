@@ -24,6 +24,7 @@ orchestrator_actor::behavior_type note(orchestrator_actor::pointer, owner_log* i
       [=](const replica_failed& what) { into->failed.push_back(what); },
       [](const start_replicas&) { return replica_outcome{}; },
       [](const remove_replica&) { return replica_outcome{}; },
+      [](const join_replica&) { return join_answer{}; },
       [](list_replicas) { return replica_list{}; },
       [](drain_engine) { return engine_drained{}; },
       [](stop_engine) {},

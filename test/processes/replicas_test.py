@@ -1,0 +1,281 @@
+"""Replicas in processes of their own that join a head, leave, die and come back while it serves. Default models."""
+import concurrent.futures
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import threading
+import unittest
+import urllib.error
+import urllib.request
+
+from omni_server import TIMEOUT_S, Server
+
+PROMPTS = [f"Tell me one thing about the number {number}." for number in range(16)]
+
+
+class Replicas:
+    """A headless process with replicas of one stage. Use it as a context manager."""
+
+    def __init__(self, head_port, stage, *flags):
+        self.process = subprocess.Popen(
+            [os.environ["OMNI_SERVE"], "--headless", "--stage-id", str(stage), "--omni-master-port", str(head_port), *flags],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.lines = []
+        self._changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read_log, daemon=True)
+        self._reader.start()
+
+    def _read_log(self):
+        for line in self.process.stderr:
+            with self._changed:
+                self.lines.append(line)
+                self._changed.notify_all()
+
+    def wait_for_log(self, text, times=1):
+        with self._changed:
+            heard = lambda: sum(text in line for line in self.lines) >= times
+            assert self._changed.wait_for(heard, TIMEOUT_S), f"no line with {text!r}: {self.lines}"
+        return self
+
+    def joined(self):
+        return self.wait_for_log("serves the head")
+
+    def send(self, what):
+        self.process.send_signal(what)
+
+    def wait(self):
+        status = self.process.wait(TIMEOUT_S)
+        self._reader.join(TIMEOUT_S)
+        return status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *problem):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.wait()
+        self.process.stderr.close()
+
+
+class Head(Server):
+    def __init__(self, *flags, join_port=0, statistics=False):
+        super().__init__("--omni-master-port", str(join_port), *flags, statistics=statistics)
+        self.wait_for_log("Replicas may join at")
+        line = next(line for line in self.lines if "Replicas may join at" in line)
+        self.join_port = int(line.rstrip().rstrip(".").rsplit(":", 1)[1])
+
+    def ask(self, method, path, key=None):
+        """Status and JSON of an answer."""
+        request = urllib.request.Request(self.url + path, method=method)
+        if key:
+            request.add_header("Authorization", f"Bearer {key}")
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            return refused.code, json.load(refused)
+
+    def replicas(self):
+        return {(one["stage"], one["replica"]): one["state"] for one in self.ask("GET", "/v1/omni/replicas")[1]["data"]}
+
+    def metric(self, name, **labels):
+        """The value of a series, by replica."""
+        found = {}
+        with urllib.request.urlopen(self.url + "/metrics", timeout=TIMEOUT_S) as page:
+            for line in page.read().decode().splitlines():
+                if line.startswith(name + "{") and all(f'{key}="{value}"' in line for key, value in labels.items()):
+                    replica = int(line.split('replica="')[1].split('"')[0])
+                    found[replica] = found.get(replica, 0) + float(line.rsplit(" ", 1)[1])
+        return found
+
+    def until(self, reached):
+        """Asks until it is so; ctest's time limit is the deadline."""
+        while not reached():
+            pass
+
+    def chat(self, prompt, tokens=8):
+        """The text of a streamed answer and the error that ended it, if one did."""
+        body = {"messages": [{"role": "user", "content": prompt}], "temperature": 0, "max_tokens": tokens, "stream": True,
+                "modalities": ["text"], "ignore_eos": True}
+        request = urllib.request.Request(self.url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        text = ""
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+                for line in answer:
+                    if line.startswith(b"data: {"):
+                        event = json.loads(line[6:])
+                        if "error" in event:
+                            return text, event["error"]
+                        text += event["choices"][0]["delta"].get("content") or ""
+        except urllib.error.HTTPError as refused:
+            return text, json.load(refused)["error"]
+        return text, None
+
+    def say(self, prompt):
+        """Sound of a spoken answer, whole."""
+        body = {"messages": [{"role": "user", "content": prompt}], "temperature": 0, "max_tokens": 12, "modalities": ["text", "audio"],
+                "audio": {"voice": "default", "format": "wav"}}
+        request = urllib.request.Request(self.url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+            message = json.load(answer)["choices"][0]["message"]
+        return message["content"], message["audio"]["data"]
+
+    def open_files(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+
+def many(head, prompts, workers):
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(head.chat, prompts))
+
+
+class LateReplicas(unittest.TestCase):
+    def test_a_late_replica_of_a_running_stage(self):
+        """The report that this behaviour was made for: 8 requests, a replica joins, 64 requests, statistics on."""
+        with Head("--stage-id", "0", statistics=True) as head:
+            first = [head.chat(prompt) for prompt in PROMPTS[:8]]
+            counted = head.metric("vllm:generation_tokens_total", stage="0")
+            self.assertEqual(counted, {0: 64})
+            with Replicas(head.join_port, 0).joined():
+                rest = many(head, [PROMPTS[at % 16] for at in range(64)], 8)
+                total = lambda: head.metric("vllm:generation_tokens_total", stage="0")
+                head.until(lambda: sum(total().values()) >= 72 * 8)
+                after = total()
+            answers = first + rest
+            self.assertEqual(len([text for text, problem in answers if text and problem is None]), 72)
+            self.assertGreaterEqual(after[0], 64)
+            self.assertGreater(after[1], 0)
+            self.assertEqual(sum(after.values()), 72 * 8)
+            for at, (text, _) in enumerate(rest):
+                self.assertEqual(text, rest[at % 16][0], "the same words from both replicas")
+
+    def test_zero_initial_replicas_sparse_ids_repeats_and_conflicts(self):
+        with Head("--stage-overrides", '{"0": {"num_replicas": 0}, "1": {"num_replicas": 0}, "2": {"num_replicas": 0}}',
+                  "--omni-dispatch-timeout", "0") as head:
+            self.assertEqual(head.ask("GET", "/ready")[0], 503)
+            self.assertEqual(head.ask("GET", "/health")[0], 200)
+            _, problem = head.chat(PROMPTS[0])
+            self.assertEqual(problem["code"], "no_replica")
+            self.assertIn("Stage 0 (thinker)", problem["message"])
+            with Replicas(head.join_port, 0, "--replica-id", "5").joined(), Replicas(head.join_port, 0).joined():
+                head.until(lambda: head.replicas() == {(0, 0): "serving", (0, 5): "serving"})
+                self.assertIsNone(head.chat(PROMPTS[0])[1])
+                with Replicas(head.join_port, 0, "--replica-id", "5") as again:
+                    self.assertEqual(again.wait(), 2)
+                    self.assertIn("The id of replica 5 of stage 0 is taken", again.lines[-1])
+                with Replicas(head.join_port, 0, "--dtype", "float32") as other:
+                    self.assertEqual(other.wait(), 2)
+                    self.assertRegex(other.lines[-1], "^omni-serve: .*the head's.*start .*with the same")
+                self.assertEqual(head.replicas(), {(0, 0): "serving", (0, 5): "serving"})
+
+    def test_every_stage_elsewhere_gives_the_same_words_and_sound(self):
+        with Server() as alone:
+            expected = Head.say(alone, PROMPTS[1])
+        with Head("--stage-id", "0") as head, Replicas(head.join_port, 1).joined(), Replicas(head.join_port, 2).joined():
+            head.until(lambda: head.ask("GET", "/ready")[0] == 200)
+            self.assertEqual(head.say(PROMPTS[1]), expected)
+
+
+class Departures(unittest.TestCase):
+    def test_kill_under_streams_again_and_again(self):
+        """Only what had begun on the killed replica fails; all else says what it says without the kill."""
+        dice = random.Random(4)
+        with Head("--stage-id", "0") as head:
+            expected = dict(zip(PROMPTS, many(head, PROMPTS, 16)))
+            files = None
+            for round_ in range(20):
+                with Replicas(head.join_port, 0, "--replica-id", "1", "--threads", "1").joined() as victim:
+                    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+                        running = [pool.submit(head.chat, prompt) for prompt in PROMPTS]
+                        for done in concurrent.futures.as_completed(running, TIMEOUT_S):
+                            if dice.random() < 0.3:
+                                break  # at a moment that no clock decides
+                        victim.send(signal.SIGKILL)
+                        answers = dict(zip(PROMPTS, [one.result(TIMEOUT_S) for one in running]))
+                    for prompt, (text, problem) in answers.items():
+                        if problem:
+                            self.assertEqual(problem["code"], "replica_lost")
+                            self.assertTrue(expected[prompt][0].startswith(text) and text)
+                        else:
+                            self.assertEqual(text, expected[prompt][0])
+                head.until(lambda: head.replicas()[(0, 1)] == "lost")
+                if round_ == 4:
+                    files = head.open_files()
+            head.until(lambda: head.open_files() <= files + 2)
+
+    def test_silence_is_noticed_and_the_silent_one_comes_back(self):
+        with Head("--stage-id", "0") as head, Replicas(head.join_port, 0).joined() as silent:
+            silent.send(signal.SIGSTOP)
+            head.wait_for_log("was silent for 2 seconds")
+            self.assertEqual(head.replicas()[(0, 1)], "lost")
+            self.assertIsNone(head.chat(PROMPTS[0])[1])
+            silent.send(signal.SIGCONT)
+            silent.wait_for_log("serves the head", 2)
+            head.until(lambda: head.replicas()[(0, 1)] == "serving")
+
+    def test_a_restarted_head_finds_its_replicas_again(self):
+        with Head("--stage-id", "1") as head:
+            port = head.join_port
+            there = Replicas(port, 0).joined()
+            with there:
+                expected = head.chat(PROMPTS[2])
+                head.process.kill()
+                there.wait_for_log("trying again until it answers")
+                with Head("--stage-id", "1", join_port=port) as second:
+                    there.wait_for_log("serves the head", 2)
+                    self.assertEqual(second.chat(PROMPTS[2]), expected)
+
+    def test_sigterm_drains_and_a_join_during_the_drain_is_used(self):
+        with Head("--stage-id", "1") as head, Replicas(head.join_port, 0).joined() as leaving:
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                running = pool.submit(head.chat, PROMPTS[3], 200)
+                head.until(lambda: head.ask("GET", "/v1/omni/replicas")[1]["data"][0]["running"] == 1)
+                leaving.send(signal.SIGTERM)
+                head.until(lambda: head.replicas().get((0, 0)) != "serving")
+                with Replicas(head.join_port, 0).joined():
+                    self.assertIsNone(head.chat(PROMPTS[4])[1])
+                    self.assertIsNone(running.result(TIMEOUT_S)[1])
+                    self.assertEqual(leaving.wait(), 0)
+                    self.assertNotIn((0, 0), head.replicas())
+
+    def test_the_drain_timeout_bounds_a_drain(self):
+        with Head("--stage-id", "1") as head, Replicas(head.join_port, 0, "--drain-timeout", "0").joined() as leaving:
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                running = pool.submit(head.chat, PROMPTS[3], 1500)
+                head.until(lambda: head.ask("GET", "/v1/omni/replicas")[1]["data"][0]["running"] == 1)
+                leaving.send(signal.SIGTERM)
+                self.assertEqual(leaving.wait(), 0)
+                self.assertIsNotNone(running.result(TIMEOUT_S)[1])
+
+
+class Operators(unittest.TestCase):
+    def test_drain_by_the_operator_and_local_scaling(self):
+        with Head("--stage-id", "0", "--api-key", "secret") as head, Replicas(head.join_port, 0).joined() as there:
+            self.assertEqual(head.ask("GET", "/v1/omni/replicas")[0], 401)
+            line = head.ask("GET", "/v1/omni/replicas", "secret")[1]["data"][1]
+            self.assertEqual((line["stage"], line["replica"], line["address"]), (0, 1, "127.0.0.1"))
+            self.assertEqual(head.ask("POST", "/v1/omni/replicas/0/1/drain", "secret")[0], 202)
+            self.assertEqual(there.wait(), 0)
+            self.assertEqual(head.ask("POST", "/v1/omni/replicas/0/1/drain", "secret")[0], 404)
+            status, made = head.ask("POST", "/v1/omni/stages/0/replicas", "secret")
+            self.assertEqual((status, made["replica"]), (201, 1))
+            self.assertEqual(head.ask("POST", "/v1/omni/stages/9/replicas", "secret")[0], 404)
+            status, gone = head.ask("DELETE", "/v1/omni/stages/0/replicas", "secret")
+            self.assertEqual((status, gone["replica"]), (202, 1))
+
+    def test_wrong_use(self):
+        for flags, sentence in [(["--headless"], "--headless needs --stage-id"),
+                                (["--headless", "--stage-id", "0"], "--headless needs --omni-master-port"),
+                                (["--stage-id", "0"], "--stage-id needs --omni-master-port"),
+                                (["--replica-id", "1"], "are for --headless")]:
+            ended = subprocess.run([os.environ["OMNI_SERVE"], *flags], capture_output=True, text=True, timeout=TIMEOUT_S)
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn(sentence, ended.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
