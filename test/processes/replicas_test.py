@@ -3,9 +3,10 @@ import concurrent.futures
 import json
 import os
 import random
+import shutil
 import signal
-import socket
 import subprocess
+import tempfile
 import threading
 import unittest
 import urllib.error
@@ -19,9 +20,9 @@ PROMPTS = [f"Tell me one thing about the number {number}." for number in range(1
 class Replicas:
     """A headless process with replicas of one stage. Use it as a context manager."""
 
-    def __init__(self, head_port, stage, *flags):
+    def __init__(self, head_port, stage, *flags, prefix=()):
         self.process = subprocess.Popen(
-            [os.environ["OMNI_SERVE"], "--headless", "--stage-id", str(stage), "--omni-master-port", str(head_port), *flags],
+            [*prefix, os.environ["OMNI_SERVE"], "--headless", "--stage-id", str(stage), "--omni-master-port", str(head_port), *flags],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.lines = []
         self._changed = threading.Condition()
@@ -250,6 +251,57 @@ class Departures(unittest.TestCase):
                 leaving.send(signal.SIGTERM)
                 self.assertEqual(leaving.wait(), 0)
                 self.assertIsNotNone(running.result(TIMEOUT_S)[1])
+
+
+class Authority:
+    """A certificate authority in a folder of its own, and what it signed."""
+
+    def __init__(self, folder, name):
+        self.base = os.path.join(folder, name)
+        curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        self._openssl("req", "-x509", *curve, "-days", "2", "-subj", f"/CN={name}", "-keyout", self.base + ".key", "-out", self.base + ".pem")
+        self._openssl("req", *curve, "-subj", "/CN=host", "-keyout", self.base + "-host.key", "-out", self.base + "-host.csr")
+        self._openssl("x509", "-req", "-in", self.base + "-host.csr", "-CA", self.base + ".pem", "-CAkey", self.base + ".key",
+                      "-CAcreateserial", "-days", "2", "-out", self.base + "-host.pem")
+
+    @staticmethod
+    def _openssl(*arguments):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True)
+
+    def flags(self):
+        return ["--omni-tls-cert", self.base + "-host.pem", "--omni-tls-key", self.base + "-host.key", "--omni-tls-ca", self.base + ".pem"]
+
+
+class Secured(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.ours = Authority(folder.name, "ours")
+        self.others = Authority(folder.name, "others")
+
+    def test_only_certificates_of_the_authority_take_part(self):
+        with Head("--stage-id", "1", *self.ours.flags()) as head:
+            with Replicas(head.join_port, 0) as plain, Replicas(head.join_port, 0, *self.others.flags()) as stranger:
+                plain.wait_for_log("trying again")
+                stranger.wait_for_log("trying again")
+                self.assertNotIn((0, 0), head.replicas())
+                with Replicas(head.join_port, 0, *self.ours.flags()).joined():
+                    self.assertIsNone(head.chat(PROMPTS[0])[1])
+                    self.assertEqual([state for (stage, _), state in head.replicas().items() if stage == 0], ["serving"])
+
+    def test_two_network_namespaces(self):
+        space, here = f"omni{os.getpid()}", f"om{os.getpid()}"
+        script = f"""ip netns add {space} && ip link add {here} type veth peer name eth7 netns {space} && ip addr add 10.231.7.1/30 dev {here} &&
+            ip link set {here} up && ip -n {space} addr add 10.231.7.2/30 dev eth7 && ip -n {space} link set eth7 up"""
+        self.addCleanup(lambda: subprocess.run(["ip", "netns", "del", space], capture_output=True) if shutil.which("ip") else None)
+        made = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+        if made.returncode != 0:
+            self.skipTest("network namespaces are not permitted here: " + made.stderr.strip())
+        address = ["--omni-master-address", "10.231.7.1"]
+        with Head("--stage-id", "1", *address, *self.ours.flags()) as head:
+            with Replicas(head.join_port, 0, *address, *self.ours.flags(), prefix=["ip", "netns", "exec", space]).joined():
+                self.assertIsNone(head.chat(PROMPTS[0])[1])
+                self.assertEqual(head.ask("GET", "/v1/omni/replicas")[1]["data"][0]["address"], "10.231.7.2")
 
 
 class Operators(unittest.TestCase):
