@@ -24,7 +24,7 @@ failure lost_answer() {
 
 orchestrator_state::orchestrator_state(orchestrator_actor::pointer self, orchestrator_options options)
     : self_(self), options_(std::move(options)), registry_(options_.graph.size()),
-      router_(options_.config.routing, options_.config.seed) {
+      router_(options_.config.routing, options_.config.seed), prefixes_(options_.config.stages.front().block_size) {
   self_->set_down_handler([this](caf::down_msg& what) { on_down(what); });
 }
 
@@ -60,9 +60,12 @@ void orchestrator_state::place_or_wait(flight& one) {
 
 bool orchestrator_state::place(flight& one) {
   std::vector<flight::share> chosen;
+  const auto prompt = prefixes_.blocks_of(one.what.prompt);
   for (auto at = one.way.first; at <= one.way.last; ++at) {
     const stage_id stage{std::int32_t(at)};
-    const auto replica = router_.pick(stage, registry_.choices(stage));
+    auto choices = registry_.choices(stage);
+    for (auto& choice : choices) choice.held = prefixes_.held({stage, choice.replica}, prompt);
+    const auto replica = router_.pick(stage, choices);
     if (!replica) return false;
     chosen.push_back({stage, *replica});
   }
@@ -72,6 +75,7 @@ bool orchestrator_state::place(flight& one) {
   stage_binding next;
   for (const auto& part : std::views::reverse(one.shares)) {
     registry_.add_load(part.stage, part.replica, load_of(one, part.stage));
+    prefixes_.remember({part.stage, part.replica}, prompt);
     stage_binding here{part.stage, part.replica, replicas_.at({part.stage, part.replica})};
     auto task =
         options_.graph.task_for(std::size_t(part.stage.value), one.way, one.id, one.attempt, one.what, one.arrival);
@@ -247,12 +251,19 @@ void orchestrator_state::settle(cohort& group) {
     starting_.erase(which);
     if (!group.ready.contains(which)) continue;
     outcome.replicas.push_back({which.first, which.second, group.ready.at(which)});
-    if (registry_.state(which.first, which.second) == replica_state::starting)
-      registry_.serve(which.first, which.second);
+    if (registry_.state(which.first, which.second) == replica_state::starting) serve(which, group.ready.at(which));
     retire_if_idle(which); // it may have been removed meanwhile
   }
   if (group.answer.pending()) group.answer.deliver(std::move(outcome));
   place_waiting();
+}
+
+void orchestrator_state::serve(const replica_key& which, const runner_info& info) {
+  registry_.serve(which.first, which.second);
+  const auto stage = std::size_t(which.first.value);
+  if (options_.graph[stage].text && options_.config.stages[stage].enable_prefix_caching &&
+      options_.config.routing == routing_policy::least_queue_length)
+    prefixes_.add(which, std::int64_t(info.blocks) * info.block_size);
 }
 
 void orchestrator_state::on_failed(const replica_failed& what) { gone({what.stage, what.replica}, what.problem); }
@@ -271,6 +282,7 @@ void orchestrator_state::gone(replica_key which, const failure& why) {
   if (registry_.state(stage, replica) == replica_state::serving)
     options_.warn(name_of(stage, replica) + " was lost: " + why.message);
   registry_.depart(stage, replica);
+  prefixes_.forget(which);
   engines_.erase(which);
   if (const auto waits = starting_.find(which); waits != starting_.end()) {
     const auto group = waits->second;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/prefix_memory.hpp"
 #include "actors/replica_registry.hpp"
 #include "actors/report_pace.hpp"
 #include "actors/request_table.hpp"
@@ -80,6 +81,8 @@ private:
   void start(const replica_key& which);
   /// A replica of the cohort is ready or has failed. The last one makes all that are ready serve.
   void settle(cohort& group);
+  /// It may be chosen from now on.
+  void serve(const replica_key& which, const runner_info& info);
   void gone(replica_key which, const failure& why);
   void retire_if_idle(const replica_key& which);
   [[nodiscard]] register_engine describe(const replica_key& which, const runner_info& info) const;
@@ -97,6 +100,7 @@ private:
   std::unordered_map<request_id, sink_actor> sinks_;
   replica_registry registry_;
   router router_;
+  prefix_memory prefixes_;                              // of the text stage's replicas
   std::map<replica_key, stage_replica_actor> replicas_; // live ones
   std::map<replica_key, std::shared_ptr<cohort>> starting_;
   std::map<replica_key, engine_index> engines_; // of the starting and live ones

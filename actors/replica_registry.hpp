@@ -41,6 +41,7 @@ public:
   struct choice {
     replica_id replica;
     std::int32_t load = 0; // sequences bound to it
+    std::int32_t held = 0; // blocks at the start of the prompt that its KV cache holds, as far as one can guess
   };
 
   explicit replica_registry(std::size_t stages) : stages_(stages) {}
@@ -58,6 +59,7 @@ public:
   /// Binds (or, negative, unbinds) sequences.
   void add_load(stage_id stage, replica_id replica, std::int32_t sequences);
 
+  /// Those that serve, in order of id; `held` is left for who knows the prompt.
   [[nodiscard]] std::vector<choice> choices(stage_id stage) const;
   [[nodiscard]] std::optional<replica_state> state(stage_id stage, replica_id replica) const;
   [[nodiscard]] std::int32_t load(stage_id stage, replica_id replica) const;

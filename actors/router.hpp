@@ -15,7 +15,8 @@ class router {
 public:
   router(routing_policy policy, std::uint64_t seed) : policy_(policy), state_(seed) {}
 
-  /// One of `choices` (ordered by id), or nothing if there is none.
+  /// One of `choices` (ordered by id), or nothing if there is none. `least_queue_length` prefers the one that holds
+  /// most of the prompt among those that are almost as idle as the idlest, then the idlest, then takes turns.
   std::optional<replica_id> pick(stage_id stage, std::span<const replica_registry::choice> choices);
 
 private:

@@ -32,7 +32,7 @@ struct stage_config {
 /// Which replica of a stage gets a request.
 enum class routing_policy : std::uint8_t {
   round_robin,
-  least_queue_length, // the one with the fewest sequences; among equals in turn
+  least_queue_length, // fewest sequences; of those almost as idle, who holds most of the prompt; in turn
   random,
 };
 

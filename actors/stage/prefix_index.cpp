@@ -6,15 +6,6 @@
 #include <algorithm>
 
 namespace omni {
-namespace {
-
-std::uint64_t hash_of(prefix_id parent, std::span<const std::int32_t> tokens) {
-  std::uint64_t hash = mix64(parent);
-  for (const auto token : tokens) hash = mix64(hash ^ std::uint32_t(token));
-  return hash;
-}
-
-} // namespace
 
 prefix_index::record_map::const_iterator prefix_index::locate(std::uint64_t hash, prefix_id parent,
                                                               std::span<const std::int32_t> tokens) const {
@@ -25,7 +16,7 @@ prefix_index::record_map::const_iterator prefix_index::locate(std::uint64_t hash
 }
 
 prefix_index::entry prefix_index::insert(prefix_id parent, std::span<const std::int32_t> tokens, block_id block) {
-  const auto hash = hash_of(parent, tokens);
+  const auto hash = mix_tokens(parent, tokens);
   if (const auto known = locate(hash, parent, tokens); known != records_.end())
     return {known->second.prefix, known->second.block};
   records_.emplace(hash, record{++last_prefix_, parent, {tokens.begin(), tokens.end()}, block});
@@ -34,7 +25,7 @@ prefix_index::entry prefix_index::insert(prefix_id parent, std::span<const std::
 }
 
 std::optional<prefix_index::entry> prefix_index::find(prefix_id parent, std::span<const std::int32_t> tokens) const {
-  const auto known = locate(hash_of(parent, tokens), parent, tokens);
+  const auto known = locate(mix_tokens(parent, tokens), parent, tokens);
   if (known == records_.end()) return std::nullopt;
   return entry{known->second.prefix, known->second.block};
 }

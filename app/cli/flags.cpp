@@ -135,7 +135,8 @@ void add_engine_flags(CLI::App& app, serve_options& into) {
          "--no-enable-prefix-caching", [&into] { into.enable_prefix_caching = false; }, "Compute every prompt anew")
       ->group(group);
   add(app, "--omni-lb-policy", into.omni_lb_policy,
-      "Which replica of a stage gets a request (default least-queue-length)")
+      "Which replica of a stage gets a request (default least-queue-length: the one with the fewest sequences, or with "
+      "one more if it had more of the prompt's beginning before)")
       ->check(CLI::IsMember({"random", "round-robin", "least-queue-length"}))
       ->group(group);
   add(app, "--seed", into.seed, "Seed of requests that bring none (default 0)")

@@ -3,6 +3,7 @@
 #include "test/support/recording_sink.hpp"
 
 #include <arpa/inet.h>
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <gmock/gmock.h>
@@ -156,6 +157,22 @@ TEST_F(remote_replicas, each_stage_in_a_process_of_its_own_gives_the_same_text_a
     EXPECT_EQ(all[std::size_t(i)]->text(), said);
     EXPECT_EQ(all[std::size_t(i)]->sound(), expected_sound(said, options));
   }
+}
+
+TEST_F(remote_replicas, the_process_that_had_the_same_beginning_gets_the_next_request) {
+  config.stages[0].block_size = options.block_size;
+  start_head();
+  std::atomic<int> steps[2]{};
+  std::vector<std::shared_ptr<process>> both;
+  for (int replica = 0; replica < 2; ++replica) {
+    options.before_step = [&steps, replica](const fake_step&) { ++steps[replica]; };
+    both.push_back(join_and_wait(0, replica));
+  }
+  for (int i = 0; i < 3; ++i) submit("once upon a time " + std::to_string(i), false)->wait_for_end();
+  EXPECT_GT(steps[0], 0);
+  EXPECT_EQ(steps[1], 0);
+  submit("a different beginning", false)->wait_for_end();
+  EXPECT_GT(steps[1], 0);
 }
 
 TEST_F(remote_replicas, a_stage_between_two_of_the_head_works_elsewhere) {

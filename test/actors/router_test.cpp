@@ -45,6 +45,23 @@ TEST(router, prefers_the_idle_replica_and_takes_turns_among_equals) {
   EXPECT_EQ(picks(by, 3), (std::vector<std::int32_t>{3, 7, 3}));
 }
 
+TEST(router, prefers_who_holds_most_of_the_prompt_if_it_is_hardly_busier) {
+  router by(routing_policy::least_queue_length, 0);
+  EXPECT_EQ(picks(by, 2, {{{0}, 3, 0}, {{1}, 4, 2}, {{2}, 4, 5}}), (std::vector<std::int32_t>{2, 2}));
+  EXPECT_EQ(picks(by, 2, {{{0}, 3, 0}, {{1}, 4, 2}, {{2}, 5, 5}}), (std::vector<std::int32_t>{1, 1}));
+  EXPECT_EQ(picks(by, 2, {{{0}, 3, 0}, {{1}, 5, 2}, {{2}, 5, 5}}), (std::vector<std::int32_t>{0, 0}));
+}
+
+TEST(router, prefers_the_idlest_of_those_that_hold_as_much_and_takes_turns_among_equals) {
+  router by(routing_policy::least_queue_length, 0);
+  EXPECT_EQ(picks(by, 3, {{{0}, 1, 4}, {{1}, 0, 4}, {{2}, 0, 4}, {{3}, 0, 3}}), (std::vector<std::int32_t>{1, 2, 1}));
+}
+
+TEST(router, heeds_what_replicas_hold_under_least_queue_length_only) {
+  router turns(routing_policy::round_robin, 0);
+  EXPECT_EQ(picks(turns, 2, {{{0}, 0, 9}, {{1}, 0, 0}}), (std::vector<std::int32_t>{0, 1}));
+}
+
 TEST(router, spreads_at_random_but_the_same_for_the_same_seed) {
   router a(routing_policy::random, 42);
   router b(routing_policy::random, 42);
