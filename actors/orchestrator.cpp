@@ -64,7 +64,11 @@ bool orchestrator_state::place(flight& one) {
   for (auto at = one.way.first; at <= one.way.last; ++at) {
     const stage_id stage{std::int32_t(at)};
     auto choices = registry_.choices(stage);
-    for (auto& choice : choices) choice.held = prefixes_.held({stage, choice.replica}, prompt);
+    for (auto& choice : choices) {
+      const auto held = prefixes_.held({stage, choice.replica}, prompt);
+      // A beginning that most prompts share, such as a system prompt, is no reason to leave another replica idle.
+      if (2 * std::size_t(held) >= prompt.size()) choice.held = held;
+    }
     const auto replica = router_.pick(stage, choices);
     if (!replica) return false;
     chosen.push_back({stage, *replica});
