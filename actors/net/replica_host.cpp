@@ -319,6 +319,7 @@ void replica_host::on_answer(const answer_piece& what) {
 void replica_host::on_done(const stage_done& what) {
   const auto at = requests_.find(what.result.request);
   if (!head_ || at == requests_.end() || at->second.attempt != what.result.attempt) return;
+  on_flush(); // who hears of the end finds it counted, and a replica that leaves after it has told all
   auto& one = at->second;
   one.told_last = done{what.replica, what.result};
   const auto to = one.next ? peers_.find(*one.next) : peers_.end();

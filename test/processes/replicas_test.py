@@ -144,8 +144,7 @@ class LateReplicas(unittest.TestCase):
             with Replicas(head.join_port, 0).joined():
                 rest = many(head, [PROMPTS[at % 16] for at in range(64)], 8)
                 total = lambda: head.metric("vllm:generation_tokens_total", stage="0")
-                head.until(lambda: sum(total().values()) >= 72 * 8)
-                after = total()
+                after = total()  # who has its answer finds it counted
             answers = first + rest
             self.assertEqual(len([text for text, problem in answers if text and problem is None]), 72)
             self.assertGreaterEqual(after[0], 64)
