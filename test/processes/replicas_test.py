@@ -2,9 +2,12 @@
 import concurrent.futures
 import json
 import os
+import queue
 import random
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -14,7 +17,8 @@ import urllib.request
 
 from omni_server import TIMEOUT_S, Server
 
-PROMPTS = [f"Tell me one thing about the number {number}." for number in range(16)]
+PROMPTS = [f"Tell me about {number}." for number in range(16)]
+BRIEF = {"role": "system", "content": "Be brief."}  # less to compute than the model's own system message
 
 
 class Replicas:
@@ -83,6 +87,11 @@ class Head(Server):
     def replicas(self):
         return {(one["stage"], one["replica"]): one["state"] for one in self.ask("GET", "/v1/omni/replicas")[1]["data"]}
 
+    def line(self, stage, replica):
+        """What the operator sees of a replica; nothing if it is not there."""
+        listed = self.ask("GET", "/v1/omni/replicas")[1]["data"]
+        return next((one for one in listed if (one["stage"], one["replica"]) == (stage, replica)), None)
+
     def metric(self, name, **labels):
         """The value of a series, by replica."""
         found = {}
@@ -98,9 +107,9 @@ class Head(Server):
         while not reached():
             pass
 
-    def chat(self, prompt, tokens=8):
-        """The text of a streamed answer and the error that ended it, if one did."""
-        body = {"messages": [{"role": "user", "content": prompt}], "temperature": 0, "max_tokens": tokens, "stream": True,
+    def chat(self, prompt, tokens=8, heard=None):
+        """The text of a streamed answer and the error that ended it, if one did. Each piece is put into `heard` as well."""
+        body = {"messages": [BRIEF, {"role": "user", "content": prompt}], "temperature": 0, "max_tokens": tokens, "stream": True,
                 "modalities": ["text"], "ignore_eos": True}
         request = urllib.request.Request(self.url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
         text = ""
@@ -111,7 +120,10 @@ class Head(Server):
                         event = json.loads(line[6:])
                         if "error" in event:
                             return text, event["error"]
-                        text += event["choices"][0]["delta"].get("content") or ""
+                        piece = event["choices"][0]["delta"].get("content") or ""
+                        text += piece
+                        if heard and piece:
+                            heard.put(piece)
         except urllib.error.HTTPError as refused:
             return text, json.load(refused)["error"]
         return text, None
@@ -125,8 +137,19 @@ class Head(Server):
             message = json.load(answer)["choices"][0]["message"]
         return message["content"], message["audio"]["data"]
 
+    def speak(self, text):
+        """The sound of a text."""
+        request = urllib.request.Request(self.url + "/v1/audio/speech", json.dumps({"input": text, "response_format": "wav"}).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+            return answer.read()
+
     def open_files(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def resident_bytes(self):
+        with open(f"/proc/{self.process.pid}/statm") as pages:
+            return int(pages.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def many(head, prompts, workers):
@@ -180,32 +203,94 @@ class LateReplicas(unittest.TestCase):
             self.assertEqual(head.say(PROMPTS[1]), expected)
 
 
+class Relay:
+    """Stands between a process of replicas and its head, and keeps from the head that a replica serves: it stays in its joining."""
+    SERVING = 5  # the kind of that frame (actors/net/wire_messages.hpp)
+
+    def __init__(self, head_port):
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._listening.settimeout(TIMEOUT_S)
+        self.port = self._listening.getsockname()[1]
+        self._threads = [threading.Thread(target=self._to_head, args=[head_port])]
+        self._threads[0].start()
+
+    def _to_head(self, head_port):
+        self._replica = self._listening.accept()[0]
+        self._head = socket.create_connection(("127.0.0.1", head_port), TIMEOUT_S)
+        self._threads.append(threading.Thread(target=self._to_replica))
+        self._threads[1].start()
+        with self._replica.makefile("rb") as frames:
+            while length := frames.read(4):
+                frame = frames.read(struct.unpack("<I", length)[0])
+                if frame[0] != self.SERVING:
+                    self._head.sendall(length + frame)
+        self._head.shutdown(socket.SHUT_WR)
+
+    def _to_replica(self):
+        while some := self._head.recv(65536):
+            self._replica.sendall(some)
+        self._replica.shutdown(socket.SHUT_WR)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *problem):
+        for thread in self._threads:
+            thread.join(TIMEOUT_S)
+        for one in self._listening, self._replica, self._head:
+            one.close()
+
+
 class Departures(unittest.TestCase):
+    def kill_at_some_moment(self, head, victim, round_, dice):
+        """16 streams and a kill among them. Their answers by prompt, and how many were surely placed again."""
+        heard = queue.SimpleQueue()
+        stopped_first = round_ % 4 == 3  # can deliver nothing, so whatever it has got must be placed again
+        if stopped_first:
+            victim.send(signal.SIGSTOP)
+        waits = 0
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            running = [pool.submit(head.chat, prompt, heard=heard) for prompt in PROMPTS]
+            if stopped_first:
+                def load():
+                    line = head.line(0, 1)
+                    return line["running"] + line["waiting"]
+                head.until(lambda: load() > 0 or head.replicas()[(0, 1)] == "lost")
+                waits = load()
+            else:
+                for _ in range(dice.randrange(64)):  # at a moment that no clock decides
+                    heard.get(timeout=TIMEOUT_S)
+            victim.send(signal.SIGKILL)
+            return dict(zip(PROMPTS, [one.result(TIMEOUT_S) for one in running])), waits
+
     def test_kill_under_streams_again_and_again(self):
         """Only what had begun on the killed replica fails; all else says what it says without the kill."""
         dice = random.Random(4)
+        hit = placed_again = 0
         with Head("--stage-id", "0") as head:
             expected = dict(zip(PROMPTS, many(head, PROMPTS, 16)))
-            files = None
             for round_ in range(20):
                 with Replicas(head.join_port, 0, "--replica-id", "1", "--threads", "1").joined() as victim:
-                    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-                        running = [pool.submit(head.chat, prompt) for prompt in PROMPTS]
-                        for done in concurrent.futures.as_completed(running, TIMEOUT_S):
-                            if dice.random() < 0.3:
-                                break  # at a moment that no clock decides
-                        victim.send(signal.SIGKILL)
-                        answers = dict(zip(PROMPTS, [one.result(TIMEOUT_S) for one in running]))
-                    for prompt, (text, problem) in answers.items():
-                        if problem:
-                            self.assertEqual(problem["code"], "replica_lost")
-                            self.assertTrue(expected[prompt][0].startswith(text) and text)
-                        else:
-                            self.assertEqual(text, expected[prompt][0])
+                    head.until(lambda: head.replicas().get((0, 1)) == "serving")
+                    answers, waits = self.kill_at_some_moment(head, victim, round_, dice)
+                for prompt, (text, problem) in answers.items():
+                    if problem:
+                        self.assertEqual(problem["code"], "replica_lost")
+                        self.assertTrue(expected[prompt][0].startswith(text) and text)
+                    else:
+                        self.assertEqual(text, expected[prompt][0])
+                failed = sum(problem is not None for _, problem in answers.values())
+                if waits:
+                    self.assertEqual(failed, 0)
+                hit += failed
+                placed_again += waits
                 head.until(lambda: head.replicas()[(0, 1)] == "lost")
                 if round_ == 4:
-                    files = head.open_files()
+                    files, resident = head.open_files(), head.resident_bytes()
+            self.assertGreater(hit, 0)
+            self.assertGreater(placed_again, 0)
             head.until(lambda: head.open_files() <= files + 2)
+            self.assertLess(head.resident_bytes(), resident * 1.03)
 
     def test_silence_is_noticed_and_the_silent_one_comes_back(self):
         with Head("--stage-id", "0") as head, Replicas(head.join_port, 0).joined() as silent:
@@ -242,14 +327,73 @@ class Departures(unittest.TestCase):
                     self.assertEqual(leaving.wait(), 0)
                     self.assertNotIn((0, 0), head.replicas())
 
+    def test_a_drain_while_it_joins(self):
+        """By the operator and by SIGTERM, before the replica serves: its process ends, its id is free again, nothing else changes."""
+        with Head("--stage-id", "0") as head:
+            drains = {"operator": lambda _: self.assertEqual(head.ask("POST", "/v1/omni/replicas/0/1/drain")[0], 202),
+                      "SIGTERM": lambda joining: joining.send(signal.SIGTERM)}
+            for name, drain in drains.items():
+                with self.subTest(name), Relay(head.join_port) as relay, Replicas(relay.port, 0) as joining:
+                    joining.joined()
+                    self.assertEqual(head.replicas(), {(0, 0): "serving", (0, 1): "starting"})
+                    drain(joining)
+                    self.assertIsNone(head.chat(PROMPTS[0])[1])
+                    self.assertEqual(joining.wait(), 0)
+                    self.assertEqual(head.replicas(), {(0, 0): "serving"})
+            with Replicas(head.join_port, 0).joined():
+                head.until(lambda: head.replicas() == {(0, 0): "serving", (0, 1): "serving"})
+
+    def test_fifty_joins_and_leaves(self):
+        """The one replica of the last stage comes, speaks and goes; the head keeps nothing of it."""
+        with Head("--stage-overrides", '{"2": {"num_replicas": 0}}') as head:
+            for cycle in range(50):
+                with Replicas(head.join_port, 2) as there:
+                    sound = head.speak("Hi.")  # waits for it
+                    there.send(signal.SIGTERM)
+                    self.assertEqual(there.wait(), 0)
+                if cycle == 0:
+                    expected = sound
+                self.assertEqual(sound, expected)
+                self.assertNotIn((2, 0), head.replicas())
+                if cycle == 9:
+                    files, resident = head.open_files(), head.resident_bytes()
+            head.until(lambda: head.open_files() <= files + 2)
+            self.assertLess(head.resident_bytes(), resident * 1.03)
+
     def test_the_drain_timeout_bounds_a_drain(self):
-        with Head("--stage-id", "1") as head, Replicas(head.join_port, 0, "--drain-timeout", "0").joined() as leaving:
+        with Head("--stage-id", "1", "--omni-dispatch-timeout", "0") as head, \
+                Replicas(head.join_port, 0, "--drain-timeout", "0").joined() as leaving:
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
                 running = pool.submit(head.chat, PROMPTS[3], 1500)
                 head.until(lambda: head.ask("GET", "/v1/omni/replicas")[1]["data"][0]["running"] == 1)
                 leaving.send(signal.SIGTERM)
                 self.assertEqual(leaving.wait(), 0)
                 self.assertIsNotNone(running.result(TIMEOUT_S)[1])
+
+
+class Strangers(unittest.TestCase):
+    def test_who_connects_and_falls_silent_is_closed(self):
+        """Without a word, within a hello, after it, and within the message that follows it: the head goes on."""
+        text = b"9.9"
+        hello = struct.pack("<BQII3sBQQIH", 0, 0x31494E4D4F5652, 1, len(text), text, 0, 0, 77, 0, 0)
+        frame = struct.pack("<I", len(hello)) + hello
+        with Head("--stage-id", "0") as head:
+            before, files = head.chat(PROMPTS[0]), head.open_files()
+            silent = [socket.create_connection(("127.0.0.1", head.join_port), TIMEOUT_S) for _ in range(4)]
+            others = [frame[:9], frame, frame + struct.pack("<IB", 1000, 3)]
+            for connection, words in zip(silent[1:], others):
+                connection.sendall(words.replace(struct.pack("<Q", 77), struct.pack("<Q", connection.fileno())))
+            self.assertEqual(head.chat(PROMPTS[0]), before)
+            heard = []
+            for connection in silent:
+                with connection, connection.makefile("rb") as answer:
+                    heard.append(answer.read())  # until the head closes it
+            self.assertEqual(heard[:2], [b"", b""])
+            for words in heard[2:]:
+                self.assertEqual(words[4:5], b"\x02", "a welcome")
+            head.until(lambda: head.open_files() <= files)
+            self.assertEqual(head.chat(PROMPTS[0]), before)
+            self.assertEqual(head.replicas(), {(0, 0): "serving"})
 
 
 class Authority:
