@@ -82,6 +82,7 @@ private:
   emissions out_;                           // its report gathers facts until it is sent
   report_pace pace_;
   bool flush_posted_ = false;
+  caf::actor timer_; // for reports that wait; made when first needed
   bool step_posted_ = false;
 };
 
