@@ -294,6 +294,7 @@ class Departures(unittest.TestCase):
 
     def test_silence_is_noticed_and_the_silent_one_comes_back(self):
         with Head("--stage-id", "0") as head, Replicas(head.join_port, 0).joined() as silent:
+            head.until(lambda: head.replicas().get((0, 1)) == "serving")
             silent.send(signal.SIGSTOP)
             head.wait_for_log("was silent for 2 seconds")
             self.assertEqual(head.replicas()[(0, 1)], "lost")
