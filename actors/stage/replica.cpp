@@ -14,13 +14,13 @@ namespace {
 /// Wakes a replica for its next report, after microseconds. What waits in CAF's clock keeps its sender and receiver
 /// alive, and a system that ends waits for detached actors before it clears the clock: so this actor waits, and knows
 /// the replica weakly.
-caf::behavior report_timer(caf::event_based_actor* self, const caf::actor_addr& replica) {
+caf::behavior report_timer(caf::event_based_actor* self, const stage_replica_actor& replica) {
   self->set_down_handler([self](const caf::down_msg&) { self->quit(); });
   self->monitor(replica);
   return {
       [self](flush_atom, time_us wait) { self->delayed_send(self, std::chrono::microseconds(wait), flush_atom{}); },
-      [self, replica](flush_atom) {
-        if (const auto there = caf::actor_cast<caf::strong_actor_ptr>(replica))
+      [self, known = caf::actor_cast<caf::weak_actor_ptr>(replica)](flush_atom) {
+        if (const auto there = caf::actor_cast<caf::strong_actor_ptr>(known))
           self->send(caf::actor_cast<caf::actor>(there), flush_atom{});
       },
   };
@@ -209,7 +209,7 @@ void stage_replica::flush_facts(bool urgent) {
   if (wait == 0) return send_report();
   if (!wait || flush_posted_) return;
   flush_posted_ = true;
-  if (!timer_) timer_ = self_->spawn(report_timer, self_->address());
+  if (!timer_) timer_ = self_->spawn(report_timer, stage_replica_actor(self_));
   caf::anon_send(timer_, flush_atom{}, *wait);
 }
 
