@@ -1,5 +1,6 @@
 #include "actors/orchestrator.hpp"
 
+#include "actors/replica_name.hpp"
 #include "messages/type_ids.hpp"
 
 #include <algorithm>
@@ -11,10 +12,6 @@ namespace {
 
 // A request that takes its replica down each time must not take down all of them.
 constexpr std::int32_t max_attempts = 3;
-
-std::string name_of(stage_id stage, replica_id replica) {
-  return "Replica " + std::to_string(replica.value) + " of stage " + std::to_string(stage.value);
-}
 
 failure lost_answer() {
   return {errc::replica_lost, "The replica that worked on this request was lost: send the request again.", {}};
@@ -64,11 +61,7 @@ bool orchestrator_state::place(flight& one) {
   for (auto at = one.way.first; at <= one.way.last; ++at) {
     const stage_id stage{std::int32_t(at)};
     auto choices = registry_.choices(stage);
-    for (auto& choice : choices) {
-      const auto held = prefixes_.held({stage, choice.replica}, prompt);
-      // A beginning that most prompts share, such as a system prompt, is no reason to leave another replica idle.
-      if (2 * std::size_t(held) >= prompt.size()) choice.held = held;
-    }
+    for (auto& choice : choices) choice.held = prefixes_.worth({stage, choice.replica}, prompt);
     const auto replica = router_.pick(stage, choices);
     if (!replica) return false;
     chosen.push_back({stage, *replica});
@@ -224,7 +217,8 @@ join_answer orchestrator_state::on_join(const join_replica& what) {
       registry_.join({what.stage, what.wanted, what.identity, what.fingerprint, what.address, now_us(self_)});
   if (!place) return {{}, place.error()};
   const replica_key which{what.stage, place->replica};
-  if (!place->fresh) return {{}, failure{errc::replica_conflict, name_of(which.first, which.second) + " is here.", {}}};
+  if (!place->fresh)
+    return {{}, failure{errc::replica_conflict, replica_name(which.first, which.second) + " is here.", {}}};
   const auto group = std::make_shared<cohort>();
   group->members.push_back(which);
   group->unsettled = 1;
@@ -277,14 +271,14 @@ void orchestrator_state::on_down(const caf::down_msg& what) {
   if (at == replicas_.end()) return;
   const auto [stage, replica] = at->first;
   gone(at->first,
-       {errc::replica_lost, name_of(stage, replica) + " ended: " + reason_text(self_, what.reason) + ".", {}});
+       {errc::replica_lost, replica_name(stage, replica) + " ended: " + reason_text(self_, what.reason) + ".", {}});
 }
 
 void orchestrator_state::gone(replica_key which, const failure& why) {
   if (replicas_.erase(which) == 0) return;
   const auto [stage, replica] = which;
   if (registry_.state(stage, replica) == replica_state::serving)
-    options_.warn(name_of(stage, replica) + " was lost: " + why.message);
+    options_.warn(replica_name(stage, replica) + " was lost: " + why.message);
   registry_.depart(stage, replica);
   prefixes_.forget(which);
   engines_.erase(which);

@@ -50,4 +50,9 @@ std::int32_t prefix_memory::held(const key& which, const chain& prompt) const {
   return std::int32_t(missing - prompt.begin());
 }
 
+std::int32_t prefix_memory::worth(const key& which, const chain& prompt) const {
+  const auto blocks = held(which, prompt);
+  return 2 * std::size_t(blocks) >= prompt.size() ? blocks : 0;
+}
+
 } // namespace omni

@@ -38,6 +38,9 @@ public:
   void remember(const key& which, const chain& prompt);
   /// How many blocks at the start of `prompt` the replica was given before; 0 for one that was not added.
   [[nodiscard]] std::int32_t held(const key& which, const chain& prompt) const;
+  /// The same if it is half of the prompt or more, else 0: a beginning that most prompts share, such as a system
+  /// prompt, is no reason to leave another replica idle.
+  [[nodiscard]] std::int32_t worth(const key& which, const chain& prompt) const;
 
 private:
   struct memory {

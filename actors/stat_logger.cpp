@@ -1,5 +1,6 @@
 #include "actors/stat_logger.hpp"
 
+#include "actors/replica_name.hpp"
 #include "messages/type_ids.hpp"
 #include "metrics/timing_line.hpp"
 
@@ -56,7 +57,7 @@ void stat_logger::on_departed(const engine_departed& who) {
 
 void stat_logger::on_report(const engine_report& what) {
   if (statistics_.record(what, now()) || std::exchange(met_stranger_, true)) return;
-  options_.warn("Replica " + std::to_string(what.replica.value) + " of stage " + std::to_string(what.stage.value) +
+  options_.warn(replica_name(what.stage, what.replica) +
                 " sent statistics, but nobody registered it: they are dropped. This is said once; "
                 "omni_serve:bad_values_total counts further ones.");
 }

@@ -41,7 +41,7 @@ bool bulk_sender::credit(std::uint64_t taken) {
 }
 
 bulk_receiver::outcome bulk_receiver::first(std::uint64_t whole, std::span<const char> content) {
-  if (left_ > 0 || whole == 0 || whole > most_message_) return outcome::malformed;
+  if (left_ > 0 || whole == 0 || whole > most_) return outcome::malformed;
   message_.clear();
   left_ = whole;
   return add(content);

@@ -10,13 +10,17 @@
 
 namespace omni::net {
 
+inline constexpr std::size_t most_part = std::size_t(1) << 20U;    // bytes of one part of a bulk message
+inline constexpr std::size_t most_message = std::size_t(1) << 28U; // bytes of one bulk message
+inline constexpr std::size_t credit_window = 8 * most_part;        // bytes of parts under way on one connection
+
 /// What waits to be sent over one connection: messages of any size, cut into parts, as far as the receiver has taken
 /// in what came before. So a large payload holds up neither the connection's control messages nor its memory.
 class bulk_sender {
 public:
   struct limits {
-    std::size_t part = std::size_t(1) << 20U;
-    std::size_t window = std::size_t(8) << 20U; // bytes of parts under way
+    std::size_t part = most_part;
+    std::size_t window = credit_window;
   };
   /// A part of the message in front.
   struct part {
@@ -47,7 +51,7 @@ private:
 /// Puts the parts of one connection together again.
 class bulk_receiver {
 public:
-  explicit bulk_receiver(std::size_t most_message = std::size_t(1) << 28U) : most_message_(most_message) {}
+  explicit bulk_receiver(std::size_t most = most_message) : most_(most) {}
 
   enum class outcome : std::uint8_t { incomplete, complete, malformed };
   /// Room is made for what came, never for what is announced.
@@ -61,7 +65,7 @@ public:
 private:
   outcome add(std::span<const char> content);
 
-  std::size_t most_message_;
+  std::size_t most_; // bytes of one message
   std::vector<char> message_;
   std::uint64_t left_ = 0; // of the message
   std::uint64_t taken_ = 0;

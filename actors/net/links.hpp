@@ -63,7 +63,7 @@ private:
     time_us heard = 0;
     time_us sent = 0;
     bulk_sender out;
-    bulk_receiver in{most_message};
+    bulk_receiver in;
   };
   void on_length(link_id which, link& from, const std::vector<char>& data);
   void on_frame(link_id which, std::span<const char> frame);

@@ -3,17 +3,11 @@
 #include "actors/net/membership.hpp"
 
 #include "actors/mix.hpp"
+#include "actors/replica_name.hpp"
 
 #include <algorithm>
 
 namespace omni::net {
-namespace {
-
-std::string name_of(stage_id stage, replica_id replica) {
-  return "Replica " + std::to_string(replica.value) + " of stage " + std::to_string(stage.value);
-}
-
-} // namespace
 
 membership::membership(caf::io::broker* self, std::shared_ptr<membership_options> options)
     : self_(self), options_(std::move(options)),
@@ -134,8 +128,8 @@ void membership::on_serving(link_id from, const serving& what) {
   auto& one = remotes_.at(*number);
   one.serving = true;
   const auto& where = processes_.at(from);
-  options_->tell(name_of(one.stage, what.replica) + " joined from " + where.address + " (omni-serve " + where.version +
-                 ").");
+  options_->tell(replica_name(one.stage, what.replica) + " joined from " + where.address + " (omni-serve " +
+                 where.version + ").");
   self_->send(options_->owner, replica_ready{one.stage, what.replica, one.info});
 }
 

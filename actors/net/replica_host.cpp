@@ -3,13 +3,13 @@
 #include "actors/net/replica_host.hpp"
 
 #include "actors/mix.hpp"
+#include "actors/replica_name.hpp"
 
 #include <algorithm>
 
 namespace omni::net {
 namespace {
 
-constexpr auto report_pace = std::chrono::milliseconds(100);
 constexpr auto dial_limit = std::chrono::milliseconds(3000);
 
 /// Connects, and if asked encrypts: what may wait is done by a thread of its own.
@@ -94,7 +94,7 @@ void replica_host::lose_head(const std::string& why) {
   welcomed_ = false;
   token_ = 0;
   joining_.clear();
-  for (const auto& [id, one] : std::exchange(replicas_, {})) self_->send_exit(one.actor, caf::exit_reason::kill);
+  for (const auto& [id, one] : std::exchange(replicas_, {})) self_->send_exit(one, caf::exit_reason::kill);
   requests_.clear();
   early_.clear();
   for (const auto& [id, one] : std::exchange(peers_, {})) {
@@ -177,7 +177,7 @@ void replica_host::on_joined(const joined& what) {
       replica_behavior, replica_options{options_->config.id, what.replica, options_->config, options_->model,
                                         options_->pool, as<orchestrator_actor>(self_), logger});
   self_->monitor(actor);
-  replicas_[what.replica].actor = std::move(actor);
+  replicas_[what.replica] = std::move(actor);
 }
 
 void replica_host::on_open(open& what) {
@@ -192,7 +192,7 @@ void replica_host::on_open(open& what) {
   }
   const auto id = what.task.id;
   requests_[id] = one;
-  self_->send(at->second.actor, open_request{std::move(what.task), std::move(next), as<sink_actor>(self_)});
+  self_->send(at->second, open_request{std::move(what.task), std::move(next), as<sink_actor>(self_)});
   for (auto& piece : early_.take(id, one.attempt)) give(one, std::move(piece));
 }
 
@@ -200,18 +200,16 @@ void replica_host::on_abort(request_id id) {
   const auto at = requests_.find(id);
   if (at == requests_.end()) return;
   if (const auto replica = replicas_.find(at->second.replica); replica != replicas_.end())
-    self_->send(replica->second.actor, abort_request{id});
+    self_->send(replica->second, abort_request{id});
   requests_.erase(at);
 }
 
 void replica_host::on_retired(replica_id replica) {
   const auto at = replicas_.find(replica);
   if (at == replicas_.end()) return;
-  on_flush(); // what it did is told before it goes
-  self_->send_exit(at->second.actor, caf::exit_reason::user_shutdown);
+  self_->send_exit(at->second, caf::exit_reason::user_shutdown);
   forget_replica(replica);
-  options_->tell("Replica " + std::to_string(replica.value) + " of stage " + std::to_string(options_->config.id.value) +
-                 " has left the head.");
+  options_->tell(replica_name(options_->config.id, replica) + " has left the head.");
   finishing_ = replicas_.empty() && joining_.empty();
   say_goodbye_if_done();
 }
@@ -278,30 +276,28 @@ void replica_host::on_message(link_id from, bulk_kind kind, std::span<const char
 
 void replica_host::give(const opened& to, chunk piece) {
   piece.sent = now_us(self_); // time on the wire is not counted: two machines' clocks are never compared
-  if (const auto at = replicas_.find(to.replica); at != replicas_.end())
-    self_->send(at->second.actor, std::move(piece));
+  if (const auto at = replicas_.find(to.replica); at != replicas_.end()) self_->send(at->second, std::move(piece));
 }
 
 void replica_host::on_ready(const replica_ready& what) {
   if (!head_ || !replicas_.contains(what.replica)) return;
   tries_ = 0;
   last_problem_.clear();
-  options_->tell("Replica " + std::to_string(what.replica.value) + " of stage " + std::to_string(what.stage.value) +
-                 " serves the head at " + options_->head.address + ":" + std::to_string(options_->head.port) + ".");
+  options_->tell(replica_name(what.stage, what.replica) + " serves the head at " + options_->head.address + ":" +
+                 std::to_string(options_->head.port) + ".");
   links_.send(*head_, frame_of(frame_kind::serving, serving{what.replica}));
 }
 
 void replica_host::on_failed(const replica_failed& what) {
   if (!head_ || !replicas_.contains(what.replica)) return;
-  options_->tell("Replica " + std::to_string(what.replica.value) + " of stage " + std::to_string(what.stage.value) +
-                 " ends: " + what.problem.message);
+  options_->tell(replica_name(what.stage, what.replica) + " ends: " + what.problem.message);
   links_.send(*head_, frame_of(frame_kind::failed, failed{what.replica, what.problem}));
   forget_replica(what.replica);
   if (replicas_.empty() && joining_.empty()) end(host_end::failed, what.problem.message);
 }
 
 void replica_host::on_down(const caf::down_msg& what) {
-  const auto at = std::ranges::find_if(replicas_, [&](const auto& one) { return one.second.actor == what.source; });
+  const auto at = std::ranges::find_if(replicas_, [&](const auto& one) { return one.second == what.source; });
   if (at == replicas_.end()) return;
   on_failed({options_->config.id, at->first, {errc::replica_lost, reason_text(self_, what.reason), {}}});
 }
@@ -319,7 +315,6 @@ void replica_host::on_answer(const answer_piece& what) {
 void replica_host::on_done(const stage_done& what) {
   const auto at = requests_.find(what.result.request);
   if (!head_ || at == requests_.end() || at->second.attempt != what.result.attempt) return;
-  on_flush(); // who hears of the end finds it counted, and a replica that leaves after it has told all
   auto& one = at->second;
   one.told_last = done{what.replica, what.result};
   const auto to = one.next ? peers_.find(*one.next) : peers_.end();
@@ -345,23 +340,7 @@ void replica_host::tell_done(const opened& request, request_id id, failure probl
 }
 
 void replica_host::on_report(const engine_report& what) {
-  const auto at = replicas_.find(what.replica);
-  if (at == replicas_.end()) return;
-  auto& next = at->second.told_next;
-  if (next) {
-    next->merge(engine_report(what));
-  } else {
-    next = what;
-  }
-  if (std::exchange(flush_posted_, true)) return;
-  self_->delayed_send(self_, report_pace, flush_reports{});
-}
-
-void replica_host::on_flush() {
-  flush_posted_ = false;
-  for (auto& [id, one] : replicas_)
-    if (auto report = std::exchange(one.told_next, std::nullopt); report && head_)
-      links_.send_bulk(*head_, bulk_of(*report));
+  if (head_ && replicas_.contains(what.replica)) links_.send_bulk(*head_, bulk_of(what)); // the replica keeps the pace
 }
 
 // -- the end ----------------------------------------------------------------------------------------------------------
@@ -414,7 +393,6 @@ caf::behavior replica_host_behavior(caf::io::broker* self, const std::shared_ptr
       [state](const remote_abort& what) { state->on_echo(what); },
       [state](const dialled& what) { state->on_dialled(what); },
       [state](dial_again) { state->dial_head(); },
-      [state](flush_reports) { state->on_flush(); },
       [state](leave_now) { state->on_leave(); },
       [state](step_atom) { state->on_tick(); },
   };

@@ -49,7 +49,6 @@ struct dialled {
 };
 struct leave_now {};
 struct dial_again {};
-struct flush_reports {};
 
 /// A process's side of the network: joins a head, runs replicas of one stage for it, and joins again when the head was
 /// lost. To its replicas it is orchestrator, sinks and stat logger at once. All requests come from the head; pieces go
@@ -71,7 +70,6 @@ public:
   // -- from itself --
   void dial_head();
   void on_dialled(const dialled& what);
-  void on_flush();
   void on_tick();
   // -- from its process --
   void on_leave();
@@ -80,10 +78,6 @@ public:
   [[nodiscard]] link_set& links() { return links_; }
 
 private:
-  struct local {
-    stage_replica_actor actor;
-    std::optional<engine_report> told_next; // what it did since the last report to the head
-  };
   struct opened {
     std::int32_t attempt = 0;
     replica_id replica;
@@ -133,12 +127,11 @@ private:
   std::uint32_t tries_ = 0;  // to reach the head, since the last welcome
   std::string last_problem_; // told once
   std::set<std::int32_t> joining_;
-  std::map<replica_id, local> replicas_;
+  std::map<replica_id, stage_replica_actor> replicas_;
   std::map<request_id, opened> requests_;
   std::map<std::uint64_t, peer> peers_; // by identity; 0: the head, as receiver of pieces
   std::set<link_id> feeders_;           // connections over which peers hand pieces in
   early_pieces early_;
-  bool flush_posted_ = false;
   bool leaving_ = false;
   bool finishing_ = false; // no replica is left; what was made is still on its way
   bool said_goodbye_ = false;
@@ -152,4 +145,3 @@ caf::behavior replica_host_behavior(caf::io::broker* self, const std::shared_ptr
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(omni::net::dialled)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(omni::net::leave_now)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(omni::net::dial_again)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(omni::net::flush_reports)

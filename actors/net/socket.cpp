@@ -123,13 +123,6 @@ std::string peer_address(int fd) {
   return name_of(address, size);
 }
 
-std::string own_address(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
-  return name_of(address, size);
-}
-
 bool wait_for(int fd, bool to_write, std::chrono::milliseconds most) {
   pollfd watched{fd, short(to_write ? POLLOUT : POLLIN), 0};
   int found = 0;

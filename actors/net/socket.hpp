@@ -40,9 +40,8 @@ expected<socket_holder> connect_to(const std::string& address, std::uint16_t por
 /// What an accepted or connected socket needs: small frames go at once, and no program started from here inherits it.
 void prepare(int fd);
 
-/// The address of the other end, and of this end, as numbers; empty if the socket is not connected.
+/// The address of the other end, as numbers; empty if the socket is not connected.
 std::string peer_address(int fd);
-std::string own_address(int fd);
 
 /// Waits until a socket can be read or written; false after `most`.
 bool wait_for(int fd, bool to_write, std::chrono::milliseconds most);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/net/bulk.hpp"
 #include "actors/net/wire_format.hpp"
 #include "messages/chunk.hpp"
 #include "messages/control.hpp"
@@ -18,11 +19,8 @@ namespace omni::net {
 
 inline constexpr std::uint64_t wire_magic = 0x31494e4d4f5652ULL; // tells our peers from whoever else connects
 inline constexpr std::uint32_t wire_protocol = 1;
-inline constexpr std::uint32_t most_stranger_frame = 4096;         // bytes of a frame before the hello
-inline constexpr std::uint32_t most_frame = 32U << 20U;            // ... and after
-inline constexpr std::size_t most_part = std::size_t(1) << 20U;    // bytes of one part of a bulk message
-inline constexpr std::size_t most_message = std::size_t(1) << 28U; // bytes of one bulk message
-inline constexpr std::size_t credit_window = 8 * most_part;        // bytes of parts under way on one connection
+inline constexpr std::uint32_t most_stranger_frame = 4096; // bytes of a frame before the hello
+inline constexpr std::uint32_t most_frame = 32U << 20U;    // ... and after
 
 enum class frame_kind : std::uint8_t {
   hello,      // first of a connection; only its layout may never change

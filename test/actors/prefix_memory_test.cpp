@@ -42,6 +42,15 @@ TEST_F(prefix_memory_test, counts_the_full_blocks_that_begin_alike_for_each_repl
   EXPECT_EQ(held(first, prompt(5, 2)), 0) << "blocks count from the start only";
 }
 
+TEST_F(prefix_memory_test, finds_less_than_half_of_a_prompt_worth_nothing) {
+  memory.add(first, 1000);
+  remember(first, prompt(1, 3));
+  const auto worth = [&](std::size_t blocks) { return memory.worth(first, memory.blocks_of(prompt(1, blocks))); };
+  EXPECT_EQ(worth(2), 2);
+  EXPECT_EQ(worth(6), 3);
+  EXPECT_EQ(worth(7), 0);
+}
+
 TEST_F(prefix_memory_test, forgets_what_was_not_used_for_longest_and_ends_before_beginnings) {
   memory.add(first, 4 * block + 3);
   remember(first, prompt(1, 3));
