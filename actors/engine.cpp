@@ -1,6 +1,7 @@
 #include "actors/engine.hpp"
 
 #include "actors/config_check.hpp"
+#include "actors/console.hpp"
 #include "actors/cores.hpp"
 #include "actors/mix.hpp"
 #include "actors/net/membership.hpp"
@@ -17,8 +18,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <ctime>
 #include <random>
 
 namespace omni {
@@ -26,12 +25,7 @@ namespace {
 
 /// "INFO 04-19 14:07:09 [stat_logger] Engine 000: ...", as vLLM prints it.
 void print_to_console(const char* level, const char* source, const std::string& sentence) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char stamp[32];
-  std::strftime(stamp, sizeof(stamp), "%m-%d %H:%M:%S", &local);
-  std::fprintf(stderr, "%s %s [%s] %s\n", level, stamp, source, sentence.c_str());
+  print_line(level, std::string("[") + source + "] " + sentence);
 }
 
 /// Asks an actor and hands on what it answers, or `otherwise` if it has ended. Waits for nothing.
@@ -46,6 +40,16 @@ void ask(caf::actor_system& system, const Handle& whom, Question question, std::
 }
 
 replica_outcome stopped_outcome() { return {{}, failure{errc::shutting_down, "The engine has stopped.", {}}}; }
+
+expected<replica_id> started(replica_outcome outcome) {
+  if (outcome.problem) return tl::unexpected(std::move(*outcome.problem));
+  return outcome.replicas.front().replica;
+}
+
+expected<void> removed(replica_outcome outcome) {
+  if (outcome.problem) return tl::unexpected(std::move(*outcome.problem));
+  return {};
+}
 
 } // namespace
 
@@ -245,36 +249,24 @@ void engine::stop() { caf::anon_send(impl_->orchestrator, stop_engine{}); }
 // -- replicas ---------------------------------------------------------------------------------------------------------
 
 expected<replica_id> engine::add_replica(stage_id stage, std::optional<replica_id> wanted) {
-  const auto outcome = impl_->command(start_replicas{{{stage, wanted}}});
-  if (outcome.problem) return tl::unexpected(*outcome.problem);
-  return outcome.replicas.front().replica;
+  return started(impl_->command(start_replicas{{{stage, wanted}}}));
 }
 
 expected<void> engine::remove_replica(stage_id stage, replica_id replica) {
-  const auto outcome = impl_->command(omni::remove_replica{stage, replica});
-  if (outcome.problem) return tl::unexpected(*outcome.problem);
-  return {};
+  return removed(impl_->command(omni::remove_replica{stage, replica}));
 }
 
 void engine::add_replica(stage_id stage, std::optional<replica_id> wanted,
                          std::function<void(expected<replica_id>)> done) {
   ask<replica_outcome>(
       impl_->system, impl_->orchestrator, start_replicas{{{stage, wanted}}},
-      [done = std::move(done)](replica_outcome outcome) {
-        if (outcome.problem) return done(tl::unexpected(std::move(*outcome.problem)));
-        done(outcome.replicas.front().replica);
-      },
-      stopped_outcome());
+      [done = std::move(done)](replica_outcome outcome) { done(started(std::move(outcome))); }, stopped_outcome());
 }
 
 void engine::remove_replica(stage_id stage, replica_id replica, std::function<void(expected<void>)> done) {
   ask<replica_outcome>(
       impl_->system, impl_->orchestrator, omni::remove_replica{stage, replica},
-      [done = std::move(done)](replica_outcome outcome) {
-        if (outcome.problem) return done(tl::unexpected(std::move(*outcome.problem)));
-        done({});
-      },
-      stopped_outcome());
+      [done = std::move(done)](replica_outcome outcome) { done(removed(std::move(outcome))); }, stopped_outcome());
 }
 
 void engine::replicas(std::function<void(std::vector<replica_status>)> done) {

@@ -51,7 +51,8 @@ void openai_events::on_output(const output& piece, std::int64_t /*now_us*/, std:
     return append_delta(std::move(delta), logprobs_of(piece.tokens, *asked_), out);
   }
   if (piece.audio && piece.audio->rows > 0) held_back_ += track_.bytes_of(*piece.audio);
-  const std::size_t ready = piece.finish ? held_back_.size() : held_back_.size() / 6 * 6; // whole samples; no padding but at the end
+  // Whole samples, and no padding but at the end.
+  const std::size_t ready = piece.finish ? held_back_.size() : held_back_.size() / 6 * 6;
   if (ready > 0) append_sound(ready, out);
 }
 

@@ -1,3 +1,4 @@
+#include "actors/net/socket.hpp"
 #include "app/cli/launch_plan.hpp"
 #include "app/cli/text_file.hpp"
 #include "app/http/server.hpp"
@@ -88,8 +89,7 @@ http::server_options make_server_options(const cli::serve_options& options, engi
   auto keys = options.api_keys;
   for (const char* name : {"OMNI_API_KEY", "VLLM_API_KEY"})
     if (auto key = environment(name); !key.empty()) keys.push_back(std::move(key));
-  const bool local = options.host == "localhost" || options.host.starts_with("127.") || options.host == "::1";
-  if (keys.empty() && !local)
+  if (keys.empty() && !net::is_loopback(options.host))
     log_warning("Listening on " + options.host +
                 " without an API key: whoever reaches this address may use the server. Set one with --api-key.");
   out.guard = openai::key_guard(std::move(keys));

@@ -1,4 +1,4 @@
-#include "messages/type_ids.hpp"
+#include "benchmark/actors/small_system.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -18,17 +18,6 @@ using echo_actor = actor_interface<caf::result<start_over_answer>(start_over)>;
 echo_actor::behavior_type echo(echo_actor::pointer) {
   return {[](const start_over&) { return start_over_answer::allowed; }};
 }
-
-struct small_system {
-  struct config : caf::actor_system_config {
-    config() {
-      add_message_types<caf::id_block::omni>();
-      configure(*this, 2);
-    }
-  };
-  config settings;
-  caf::actor_system system{settings};
-};
 
 void ask_and_wait(benchmark::State& state, caf::actor_system& system, const echo_actor& whom) {
   caf::scoped_actor self(system);

@@ -1,6 +1,6 @@
 #include "actors/report_pace.hpp"
 #include "actors/stat_logger.hpp"
-#include "messages/type_ids.hpp"
+#include "benchmark/actors/small_system.hpp"
 #include "metrics/request_timing.hpp"
 
 #include <benchmark/benchmark.h>
@@ -82,19 +82,8 @@ reporter_actor::behavior_type behave(reporter_actor::pointer self, replica_work 
   return {[state](step_atom) { state->on_step(); }};
 }
 
-struct small_report_system {
-  struct config : caf::actor_system_config {
-    config() {
-      add_message_types<caf::id_block::omni>();
-      configure(*this, 2);
-    }
-  };
-  config settings;
-  caf::actor_system system{settings};
-};
-
 void report(benchmark::State& state) {
-  small_report_system in;
+  small_system in;
   stat_logger_options options;
   options.wall_s = [] { return 1.79e9; };
   options.process = [] { return process_facts{}; };

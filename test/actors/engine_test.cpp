@@ -1,6 +1,7 @@
 #include "actors/engine.hpp"
 
 #include "kernels/core/error.hpp"
+#include "test/support/engine_answers.hpp"
 #include "test/support/fake_runner.hpp"
 #include "test/support/recording_sink.hpp"
 
@@ -71,11 +72,7 @@ protected:
     return value_of("vllm:generation_tokens_total{model_name=\"tiny\",replica=\"" + std::to_string(replica) +
                     "\",stage=\"" + std::to_string(stage) + "\"}");
   }
-  std::vector<replica_status> replicas() {
-    std::promise<std::vector<replica_status>> lines;
-    running->replicas([&](std::vector<replica_status> found) { lines.set_value(std::move(found)); });
-    return lines.get_future().get();
-  }
+  std::vector<replica_status> replicas() { return test::replicas_of(*running); }
 
   engine_config config;
   fake_options options;

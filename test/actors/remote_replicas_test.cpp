@@ -1,4 +1,5 @@
 #include "actors/net/replica_process.hpp"
+#include "test/support/engine_answers.hpp"
 #include "test/support/fake_runner.hpp"
 #include "test/support/recording_sink.hpp"
 
@@ -119,11 +120,7 @@ protected:
     greedy.seed = 0;
     return fake_tokenizer().decode(expected_tokens(fake_tokens(prompt), count, greedy), true);
   }
-  std::vector<replica_status> list() {
-    std::promise<std::vector<replica_status>> found;
-    head->replicas([&](std::vector<replica_status> replicas) { found.set_value(std::move(replicas)); });
-    return found.get_future().get();
-  }
+  std::vector<replica_status> list() { return replicas_of(*head); }
 
   engine_config config;
   fake_options options;
