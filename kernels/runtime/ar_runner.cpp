@@ -17,18 +17,13 @@ runner_info info_of(const decoder_model& model, const runner_options& options) {
     throw load_error("max_model_len is " + std::to_string(options.max_model_len) + ", but the model has only " +
                      std::to_string(config.context) + " positions.");
   const kv_shape shape = model.cache_shape(options.block_size);
-  const std::int64_t blocks = block_count(shape, options.kv_cache_bytes, options.max_num_seqs);
-  if (blocks < 1 || blocks > INT32_MAX)
-    throw load_error("kv_cache_bytes is " + std::to_string(options.kv_cache_bytes) +
-                     ", expected room for at least one block of " + std::to_string(shape.block_bytes()) +
-                     " bytes and fewer than 2^31 blocks.");
   runner_info info;
   info.block_size = options.block_size;
-  info.blocks = static_cast<std::int32_t>(blocks);
+  info.blocks = block_count(shape, options.kv_cache_bytes, options.max_num_seqs);
   info.block_bytes = shape.block_bytes();
   // A sequence cannot grow beyond the whole cache.
   const std::int64_t wanted = options.max_model_len > 0 ? options.max_model_len : config.context;
-  info.max_model_len = static_cast<std::int32_t>(std::min(wanted, blocks * shape.block_size));
+  info.max_model_len = static_cast<std::int32_t>(std::min(wanted, info.blocks * shape.block_size));
   info.vocab_size = static_cast<std::int32_t>(config.vocab);
   info.eos_ids = config.eos_ids;
   return info;

@@ -1,6 +1,10 @@
 #include "kernels/runtime/kv_cache.hpp"
 
+#include "kernels/core/error.hpp"
+
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
 namespace omni {
 namespace {
@@ -16,13 +20,17 @@ std::int64_t kv_shape::block_bytes() const {
          block_size * token_floats * static_cast<std::int64_t>(sizeof(float));
 }
 
-std::int64_t block_count(const kv_shape& shape, std::int64_t cache_bytes, std::int64_t sequences) {
+std::int32_t block_count(const kv_shape& shape, std::int64_t cache_bytes, std::int64_t sequences) {
   constexpr std::int64_t default_bytes = std::int64_t{224} << 20, default_tokens = 1024;
   const std::int64_t block_bytes = shape.block_bytes();
-  if (cache_bytes > 0) return cache_bytes / block_bytes;
   const std::int64_t tokens = default_tokens * std::max<std::int64_t>(1, sequences);
-  return std::min((tokens + shape.block_size - 1) / shape.block_size,
-                  std::max<std::int64_t>(1, default_bytes / block_bytes));
+  const std::int64_t blocks = cache_bytes > 0 ? cache_bytes / block_bytes
+                                              : std::min((tokens + shape.block_size - 1) / shape.block_size,
+                                                         std::max<std::int64_t>(1, default_bytes / block_bytes));
+  if (blocks < 1 || blocks > INT32_MAX)
+    throw load_error("kv_cache_bytes is " + std::to_string(cache_bytes) + ", expected room for at least one block of " +
+                     std::to_string(block_bytes) + " bytes and fewer than 2^31 blocks.");
+  return static_cast<std::int32_t>(blocks);
 }
 
 kv_cache::kv_cache(const kv_shape& shape, std::int64_t blocks)

@@ -20,8 +20,9 @@ struct kv_shape {
   [[nodiscard]] std::int64_t block_bytes() const;
 };
 
-/// Blocks of a cache of `cache_bytes`; 0 bytes: enough for so many sequences of 1024 tokens, at most 256 MiB.
-std::int64_t block_count(const kv_shape& shape, std::int64_t cache_bytes, std::int64_t sequences);
+/// Blocks of a cache of `cache_bytes`; 0 bytes: enough for so many sequences of 1024 tokens, at most 224 MiB. Throws
+/// `load_error` where not one block fits, or more than can be numbered.
+std::int32_t block_count(const kv_shape& shape, std::int64_t cache_bytes, std::int64_t sequences);
 
 /// The bytes of keys and values of one replica; which block belongs to whom is the scheduler's business. A block keeps
 /// all layers of its tokens together, so memory is touched in proportion to the blocks in use, whole huge pages at a

@@ -13,13 +13,7 @@ namespace {
 constexpr std::int64_t block_tokens = 16;
 
 std::int32_t blocks_of(const talker_model& model, const runner_options& options) {
-  const kv_shape shape = model.decoder().cache_shape(block_tokens);
-  const std::int64_t blocks = block_count(shape, options.kv_cache_bytes, options.max_num_seqs);
-  if (blocks < 1 || blocks > INT32_MAX)
-    throw load_error("kv_cache_bytes is " + std::to_string(options.kv_cache_bytes) +
-                     ", expected room for at least one block of " + std::to_string(shape.block_bytes()) +
-                     " bytes and fewer than 2^31 blocks.");
-  return static_cast<std::int32_t>(blocks);
+  return block_count(model.decoder().cache_shape(block_tokens), options.kv_cache_bytes, options.max_num_seqs);
 }
 
 std::int32_t code_of_speaker(const talker_config& config, const std::string& name) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/models/qwen3_omni/model_config.hpp"
+#include "kernels/runtime/batch.hpp"
 #include "kernels/weights/convert.hpp"
 #include "kernels/weights/safetensors_file.hpp"
 #include "test/support/golden.hpp"
@@ -58,6 +59,17 @@ inline std::vector<rope_position> positions_of(const floats& streams) {
   std::vector<rope_position> positions;
   for (std::size_t i = 0; i < n; ++i) positions.emplace_back(streams[i], streams[n + i], streams[2 * n + i]);
   return positions;
+}
+
+/// How the talker spoke in a case.
+inline sequence_params talker_params(const golden_case& golden) {
+  const auto& options = golden.json().at("options");
+  sequence_params params;
+  params.sampling.temperature = 0.0F;
+  params.sampling.repetition_penalty = options.at("talker_repetition_penalty").get<float>();
+  params.sampling.max_tokens = options.at("talker_max_new_tokens").get<std::int32_t>();
+  params.voice.speaker = options.at("speaker").get<std::string>();
+  return params;
 }
 
 } // namespace omni::qwen3_omni

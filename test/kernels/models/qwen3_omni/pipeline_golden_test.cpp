@@ -128,16 +128,6 @@ sequence_params thinker_params(const golden_case& golden, const stages& on, cons
   return params;
 }
 
-sequence_params talker_params(const golden_case& golden) {
-  const auto& options = golden.json().at("options");
-  sequence_params params;
-  params.sampling.temperature = 0.0F;
-  params.sampling.repetition_penalty = options.at("talker_repetition_penalty").get<float>();
-  params.sampling.max_tokens = options.at("talker_max_new_tokens").get<std::int32_t>();
-  params.voice.speaker = options.at("speaker").get<std::string>();
-  return params;
-}
-
 /// One case on its way through the stages; the case's index is its slot everywhere.
 struct journey {
   golden_case golden;

@@ -49,16 +49,6 @@ handed handed_in(const golden_case& golden, const talker_model& model) {
   return all;
 }
 
-sequence_params params_of(const golden_case& golden) {
-  const auto& options = golden.json().at("options");
-  sequence_params params;
-  params.sampling.temperature = 0.0F;
-  params.sampling.repetition_penalty = options.at("talker_repetition_penalty").get<float>();
-  params.sampling.max_tokens = options.at("talker_max_new_tokens").get<std::int32_t>();
-  params.voice.speaker = options.at("speaker").get<std::string>();
-  return params;
-}
-
 void give_prompt(stage_player& player, sequence_slot slot, const golden_case& golden, const talker_model& model) {
   const auto all = handed_in(golden, model);
   if (!all.rows.empty())
@@ -187,7 +177,7 @@ TEST(golden_talker, agrees_with_the_reference_step_by_step) {
     recorder recorded;
     runner.observe(recorded.observer());
     stage_player player(runner);
-    player.open(0, params_of(golden));
+    player.open(0, talker_params(golden));
     give_all(player, 0, golden, *model);
     while (player.step({0})) {}
     EXPECT_TRUE(player.finished(0));
@@ -205,7 +195,7 @@ TEST(golden_talker, of_bf16_chooses_the_same_codes) {
     recorder recorded;
     runner.observe(recorded.observer());
     stage_player player(runner);
-    player.open(0, params_of(golden));
+    player.open(0, talker_params(golden));
     give_all(player, 0, golden, *model);
     while (player.step({0})) {}
     const auto found = recorded.seen.at("logits").front(), all = golden.f32("talker.logits");
@@ -219,7 +209,7 @@ TEST(golden_talker, waits_for_the_thinker_and_never_speaks_ahead) {
   const auto golden = f32_cases().front();
   talker_runner runner(model, 12.5, {}, pool);
   stage_player player(runner);
-  player.open(0, params_of(golden));
+  player.open(0, talker_params(golden));
   give_prompt(player, 0, golden, *model);
   while (player.step({0})) {}
   EXPECT_TRUE(player.outputs(0).empty()); // the first frame needs the first token
@@ -246,7 +236,7 @@ TEST(golden_talker, in_a_batch_speaks_as_alone) {
   std::vector<sequence_slot> slots;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     slots.push_back(static_cast<sequence_slot>(i));
-    player.open(slots.back(), params_of(cases[i]));
+    player.open(slots.back(), talker_params(cases[i]));
     give_all(player, slots.back(), cases[i], *model);
     player.step(slots);
   }
@@ -255,22 +245,27 @@ TEST(golden_talker, in_a_batch_speaks_as_alone) {
     EXPECT_EQ(player.codes_of(slots[i]), codes_of(cases[i])) << cases[i].name();
 }
 
-TEST(golden_talker, short_of_memory_computes_the_young_anew) {
-  const auto model = load_model();
-  thread_pool pool(2);
-  const auto cases = f32_cases();
+/// A KV cache that just holds the longest of the cases.
+runner_options room_for_one(const std::vector<golden_case>& cases, const talker_model& model) {
   std::int64_t longest = 0;
   for (const auto& golden : cases)
     longest = std::max<std::int64_t>(longest, golden.extents("talker.prefill_embeds")[0] + 40);
   runner_options options;
-  options.kv_cache_bytes = (longest / 16 + 1) * model->decoder().cache_shape(16).block_bytes(); // room for one
-  talker_runner runner(model, 12.5, options, pool);
+  options.kv_cache_bytes = (longest / 16 + 1) * model.decoder().cache_shape(16).block_bytes();
+  return options;
+}
+
+TEST(golden_talker, short_of_memory_computes_the_young_anew) {
+  const auto model = load_model();
+  thread_pool pool(2);
+  const auto cases = f32_cases();
+  talker_runner runner(model, 12.5, room_for_one(cases, *model), pool);
   stage_player player(runner);
   std::vector<sequence_slot> slots;
   // The young begin alone, then the old take their blocks.
   for (std::size_t i = 0; i < cases.size(); ++i) {
     slots.push_back(static_cast<sequence_slot>(i));
-    player.open(slots.back(), params_of(cases[i]));
+    player.open(slots.back(), talker_params(cases[i]));
     give_all(player, slots.back(), cases[i], *model);
   }
   for (std::size_t i = slots.size(); i-- > 0;)
@@ -315,11 +310,11 @@ TEST(golden_talker, that_was_aborted_leaves_nothing_behind) {
   const auto cases = f32_cases();
   talker_runner runner(model, 12.5, {}, pool);
   stage_player player(runner);
-  player.open(0, params_of(cases.back()));
+  player.open(0, talker_params(cases.back()));
   give_all(player, 0, cases.back(), *model);
   for (int i = 0; i < 5; ++i) player.step({0});
   player.close(0);
-  player.open(0, params_of(cases.front()));
+  player.open(0, talker_params(cases.front()));
   give_all(player, 0, cases.front(), *model);
   while (player.step({0})) {}
   EXPECT_EQ(player.codes_of(0), codes_of(cases.front()));
@@ -329,20 +324,15 @@ TEST(golden_talker, waiting_for_the_thinker_gives_its_blocks_to_who_can_go_on) {
   const auto model = load_model();
   thread_pool pool(2);
   const auto cases = f32_cases();
-  std::int64_t longest = 0;
-  for (const auto& golden : cases)
-    longest = std::max<std::int64_t>(longest, golden.extents("talker.prefill_embeds")[0] + 40);
-  runner_options options;
-  options.kv_cache_bytes = (longest / 16 + 1) * model->decoder().cache_shape(16).block_bytes(); // room for one
-  talker_runner runner(model, 12.5, options, pool);
+  talker_runner runner(model, 12.5, room_for_one(cases, *model), pool);
   stage_player player(runner);
   const auto &first = cases.front(), &second = cases.back();
-  player.open(0, params_of(first));
+  player.open(0, talker_params(first));
   give_prompt(player, 0, first, *model);
   const auto reply = reply_of(first);
   player.give(0, make_payload<std::int32_t>(payload::kind::tokens, ids{reply.front()}, 1));
   while (player.step({0})) {} // it holds blocks and waits, being the older one
-  player.open(1, params_of(second));
+  player.open(1, talker_params(second));
   give_all(player, 1, second, *model);
   while (player.step({1})) {}
   EXPECT_EQ(player.codes_of(1), codes_of(second));
@@ -358,7 +348,7 @@ TEST(golden_talker, without_a_reply_says_nothing) {
   const auto golden = f32_cases().front();
   talker_runner runner(model, 12.5, {}, pool);
   stage_player player(runner);
-  player.open(0, params_of(golden));
+  player.open(0, talker_params(golden));
   give_prompt(player, 0, golden, *model);
   player.give_end(0);
   while (player.step({0})) {}
