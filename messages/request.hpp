@@ -18,8 +18,10 @@ enum class modality : std::uint8_t { text, audio };
 struct request {
   std::string name;                 // the client's name for it ("chatcmpl-..."), for logs; need not be unique
   std::vector<std::int32_t> prompt; // token ids for the first text stage; empty for a speech request
+  std::vector<placed_media> media;  // what the prompt lets hear or see (stage_model::place_media), in its order
   std::string text;                 // a speech request: what to say; it enters at the first voice stage
-  sampling_params sampling;
+  sampling_params sampling;         // of the text stage
+  std::vector<std::optional<sampling_params>> stage_sampling; // of the others, by stage; missing: the stage's own
   std::int32_t n = 1; // independent samples of the text; 1 if audio is wanted
   bool want_text = true;
   bool want_audio = false;

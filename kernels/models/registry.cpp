@@ -36,11 +36,11 @@ constexpr family families[] = {
 
 } // namespace
 
-std::vector<std::int32_t> stage_model::place_media(std::vector<std::int32_t> prompt,
-                                                   std::span<const std::shared_ptr<const media_input>> media) const {
+placed_prompt stage_model::place_media(std::vector<std::int32_t> prompt,
+                                       std::vector<std::shared_ptr<const media_input>> media) const {
   if (!media.empty())
     throw input_error("messages", "This model reads text only: leave sounds, pictures and videos out.");
-  return prompt;
+  return {std::move(prompt), {}};
 }
 
 std::shared_ptr<const stage_model> load_stage_model(const stage_model_spec& spec) {

@@ -56,8 +56,8 @@ public:
   [[nodiscard]] virtual const text::chat_template* chat_template() const { return nullptr; }
   /// Text stages: a prompt whose template left one token in the place of each sound or picture, with as many tokens as
   /// it has rows in the place of each. Throws `input_error` for media that the model cannot take.
-  [[nodiscard]] virtual std::vector<std::int32_t>
-  place_media(std::vector<std::int32_t> prompt, std::span<const std::shared_ptr<const media_input>> media) const;
+  [[nodiscard]] virtual placed_prompt place_media(std::vector<std::int32_t> prompt,
+                                                  std::vector<std::shared_ptr<const media_input>> media) const;
   /// Voice stages: speakers by name, the default first; empty if the voice has no names.
   [[nodiscard]] virtual std::vector<std::string> speakers() const { return {}; }
   /// How the stage samples where a request says nothing.

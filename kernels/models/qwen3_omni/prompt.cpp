@@ -101,22 +101,22 @@ media_extent extent_of(const media_input& media, const model_config& config) {
           rows / grid->time};
 }
 
-std::vector<std::int32_t> expanded(std::span<const std::int32_t> prompt, std::span<const media_extent> media,
-                                   const token_ids& tokens) {
-  std::vector<std::int32_t> all;
-  std::size_t next = 0;
+expanded_prompt expanded(std::span<const std::int32_t> prompt, std::span<const media_extent> media,
+                         const token_ids& tokens) {
+  expanded_prompt made;
   for (const auto id : prompt) {
     if (!tokens.is_media(id)) {
-      all.push_back(id);
+      made.tokens.push_back(id);
       continue;
     }
+    const auto next = made.begins.size();
     for (const auto what : kinds)
       if (id == pad_of(what, tokens) && (next == media.size() || media[next].what != what)) refuse_places(what);
-    all.insert(all.end(), static_cast<std::size_t>(media[next].rows), id);
-    ++next;
+    made.begins.push_back(static_cast<std::int64_t>(made.tokens.size()));
+    made.tokens.insert(made.tokens.end(), static_cast<std::size_t>(media[next].rows), id);
   }
-  if (next < media.size()) refuse_places(media[next].what);
-  return all;
+  if (made.begins.size() < media.size()) refuse_places(media[made.begins.size()].what);
+  return made;
 }
 
 prompt_layout layout_of(std::span<const std::int32_t> prompt, std::span<const media_extent> media,

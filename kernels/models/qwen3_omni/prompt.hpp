@@ -24,8 +24,12 @@ media_extent extent_of(const media_input& media, const model_config& config);
 
 /// A prompt with one token in the place of each sound or picture, with as many as it has rows. Throws `input_error`
 /// when there are not as many places of each kind as media, in the same order.
-std::vector<std::int32_t> expanded(std::span<const std::int32_t> prompt, std::span<const media_extent> media,
-                                   const token_ids& tokens);
+struct expanded_prompt {
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int64_t> begins; // of each of the media
+};
+expanded_prompt expanded(std::span<const std::int32_t> prompt, std::span<const media_extent> media,
+                         const token_ids& tokens);
 
 /// A row of media in a prompt: which of the media, and which of its rows.
 struct media_place {

@@ -98,10 +98,12 @@ public:
   }
   [[nodiscard]] const text::tokenizer* tokenizer() const override { return text_->tokenizer(); }
   [[nodiscard]] const text::chat_template* chat_template() const override { return text_->chat_template(); }
-  [[nodiscard]] std::vector<std::int32_t>
-  place_media(std::vector<std::int32_t> prompt,
-              std::span<const std::shared_ptr<const media_input>> media) const override {
-    return expanded(prompt, extents_of(media, media_->config), media_->config.tokens);
+  [[nodiscard]] placed_prompt place_media(std::vector<std::int32_t> prompt,
+                                          std::vector<std::shared_ptr<const media_input>> media) const override {
+    auto made = expanded(prompt, extents_of(media, media_->config), media_->config.tokens);
+    placed_prompt placed{std::move(made.tokens), {}};
+    for (std::size_t i = 0; i < media.size(); ++i) placed.media.push_back({std::move(media[i]), made.begins[i]});
+    return placed;
   }
   [[nodiscard]] std::uint64_t fingerprint() const override { return text_->fingerprint(); }
 

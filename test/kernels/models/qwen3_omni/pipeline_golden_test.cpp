@@ -35,10 +35,11 @@ public:
   }
   [[nodiscard]] stage_ports ports() const override { return {}; }
   [[nodiscard]] std::uint64_t fingerprint() const override { return 0; }
-  [[nodiscard]] ids place_media(ids prompt, std::span<const std::shared_ptr<const media_input>> media) const override {
+  [[nodiscard]] placed_prompt place_media(ids prompt,
+                                          std::vector<std::shared_ptr<const media_input>> media) const override {
     std::vector<media_extent> extents;
     for (const auto& one : media) extents.push_back(extent_of(*one, opened_.config));
-    return expanded(prompt, extents, opened_.config.tokens);
+    return {expanded(prompt, extents, opened_.config.tokens).tokens, {}};
   }
 
   [[nodiscard]] std::unique_ptr<prompt_media> read(const sequence_params& params) const override {
@@ -123,7 +124,7 @@ sequence_params thinker_params(const golden_case& golden, const stages& on, cons
   sequence_params params;
   params.sampling.temperature = 0.0F;
   params.media = media_of(golden, on.config.vision);
-  params.prompt = thinker.place_media(collapsed(golden.i32("input_ids"), on.config.tokens), params.media);
+  params.prompt = thinker.place_media(collapsed(golden.i32("input_ids"), on.config.tokens), params.media).tokens;
   params.hand_on = true;
   return params;
 }
@@ -353,7 +354,7 @@ TEST(golden_text_models, take_no_media) {
     const auto model = load_stage_model({folder / "model", "thinker", "auto"});
     const media_list media{std::make_shared<const media_input>()};
     EXPECT_THROW((void)model->place_media({1, 2}, media), input_error);
-    EXPECT_EQ(model->place_media({1, 2}, {}), (ids{1, 2}));
+    EXPECT_EQ(model->place_media({1, 2}, {}).tokens, (ids{1, 2}));
     return;
   }
   FAIL() << "there is no text model";

@@ -46,7 +46,7 @@ TEST(golden_positions, of_whole_cases_are_those_of_the_reference) {
     std::vector<media_extent> extents;
     for (const auto& media : media_of(golden, config.vision)) extents.push_back(extent_of(*media, config));
     const auto prompt = golden.i32("input_ids");
-    EXPECT_EQ(expanded(collapsed(prompt, config.tokens), extents, config.tokens), prompt);
+    EXPECT_EQ(expanded(collapsed(prompt, config.tokens), extents, config.tokens).tokens, prompt);
     const auto layout = layout_of(prompt, extents, config);
     EXPECT_EQ(layout.positions, positions_of(numbers(golden, "positions")));
     EXPECT_EQ(layout.next_position, numbers(golden, "decode.positions").front());
