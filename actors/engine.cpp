@@ -86,6 +86,7 @@ struct engine::impl {
   stage_graph graph;
   std::vector<std::shared_ptr<const stage_model>> models; // by stage
   std::vector<runner_info> infos;                         // by stage
+  std::vector<std::uint64_t> fingerprints;                // by stage
   thread_pool pool;
   std::atomic<std::uint64_t> last_id{0};
   system_config settings;
@@ -101,16 +102,20 @@ struct engine::impl {
 expected<std::unique_ptr<engine>> engine::start(engine_config config, model_loader load,
                                                 std::function<double()> wall_s) {
   if (auto good = check_config(config); !good) return tl::unexpected(good.error());
+  if (config.network)
+    if (auto good = net::check_head(*config.network); !good) return tl::unexpected(good.error());
   std::vector<std::shared_ptr<const stage_model>> models;
   std::vector<stage_graph::stage> stages;
-  for (const auto& stage : config.stages) {
+  for (auto& stage : config.stages) {
     try {
       models.push_back(load({stage.model, stage.model_stage, stage.dtype}));
     } catch (const load_error& problem) {
       return fail(errc::load_failed, problem.what());
     }
-    stages.push_back(
-        {stage.model_stage, models.back()->tokenizer() != nullptr, stage.final_output_type, models.back()->ports()});
+    const auto& model = *models.back();
+    if (!stage.default_sampling_params) stage.default_sampling_params = model.default_sampling();
+    stages.push_back({stage.model_stage, model.tokenizer() != nullptr, stage.final_output_type, model.ports(),
+                      *stage.default_sampling_params});
   }
   auto graph = stage_graph::make(std::move(stages));
   if (!graph) return tl::unexpected(graph.error());
@@ -153,9 +158,11 @@ void engine::impl::spawn_actors(std::function<double()> wall_s) {
   options.config = config;
   options.graph = graph;
   options.logger = reports;
-  options.warn = [](const std::string& sentence) { print_to_console("WARNING", "orchestrator", sentence); };
+  options.tell = [](const char* level, const std::string& sentence) {
+    print_to_console(level, "orchestrator", sentence);
+  };
   for (std::size_t at = 0; at < models.size(); ++at)
-    options.fingerprints.push_back(stage_fingerprint(*models[at], config.stages[at]));
+    options.fingerprints.push_back(fingerprints.emplace_back(stage_fingerprint(*models[at], config.stages[at])));
   options.make_replica = [this](stage_id stage, replica_id replica, const orchestrator_actor& owner) {
     return make_replica(stage, replica, owner);
   };
@@ -196,6 +203,7 @@ std::optional<failure> engine::impl::open_network() {
   net::membership_options options;
   options.version = config.version;
   options.infos = infos;
+  options.fingerprints = fingerprints;
   options.token = std::uint64_t(source()) << 32U | source() | 1U; // never 0
   options.owner = orchestrator;
   options.logger = reports;

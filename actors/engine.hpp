@@ -23,6 +23,9 @@ class sink {
 public:
   virtual ~sink() = default;
   virtual void on_output(const output& piece) = 0;
+  /// A replica was lost, and the request would be worked on anew, from its beginning: true if the outputs so far can be
+  /// taken back, and now are; false if somebody has them.
+  virtual bool take_back() { return false; }
   /// The request is over: all its outputs came (no value), or it failed.
   virtual void on_end(const std::optional<failure>& problem) = 0;
 };
@@ -60,8 +63,7 @@ public:
   expected<void> remove_replica(stage_id stage, replica_id replica);
 
   /// The same two for callers that must not wait; `done` is called from an engine thread.
-  void add_replica(stage_id stage, std::optional<replica_id> wanted,
-                   std::function<void(expected<replica_id>)> done);
+  void add_replica(stage_id stage, std::optional<replica_id> wanted, std::function<void(expected<replica_id>)> done);
   void remove_replica(stage_id stage, replica_id replica, std::function<void(expected<void>)> done);
 
   /// Stops admitting (`shutting_down`); `done` is called once no request is left.

@@ -211,7 +211,8 @@ join_answer orchestrator_state::on_join(const join_replica& what) {
     return {{},
             failure{errc::replica_conflict,
                     "The model differs from the head's for stage " + std::to_string(stage) + " (" +
-                        options_.graph[stage].name + "): start the replica with the same checkpoint and settings.",
+                        options_.graph[stage].name +
+                        "): start the replica with the same checkpoint, --dtype and stage.",
                     {}}};
   const auto place =
       registry_.join({what.stage, what.wanted, what.identity, what.fingerprint, what.address, now_us(self_)});
@@ -277,9 +278,9 @@ void orchestrator_state::on_down(const caf::down_msg& what) {
 void orchestrator_state::gone(replica_key which, const failure& why) {
   if (replicas_.erase(which) == 0) return;
   const auto [stage, replica] = which;
-  if (registry_.state(stage, replica) == replica_state::serving)
-    options_.warn(replica_name(stage, replica) + " was lost: " + why.message);
-  registry_.depart(stage, replica);
+  const auto bound = table_.bound_to(stage, replica);
+  tell_departure(which, bound.size(), why);
+  registry_.depart(stage, replica, now_us(self_));
   prefixes_.forget(which);
   engines_.erase(which);
   if (const auto waits = starting_.find(which); waits != starting_.end()) {
@@ -288,9 +289,21 @@ void orchestrator_state::gone(replica_key which, const failure& why) {
     if (!group->problem) group->problem = why;
     settle(*group);
   } else if (options_.logger) {
-    self_->send(options_.logger, engine_departed{stage, replica});
+    std::int64_t unfinished = 0;
+    for (const auto id : bound) unfinished += load_of(*table_.find(id), stage);
+    self_->send(options_.logger, engine_departed{stage, replica, unfinished});
   }
-  for (const auto id : table_.bound_to(stage, replica)) lose(*table_.find(id));
+  for (const auto id : bound) lose(*table_.find(id));
+}
+
+void orchestrator_state::tell_departure(const replica_key& which, std::size_t requests, const failure& why) const {
+  const auto state = registry_.state(which.first, which.second);
+  const auto name = replica_name(which.first, which.second);
+  if (state == replica_state::serving) return options_.tell("WARNING", name + " was lost: " + why.message);
+  if (state != replica_state::draining) return;
+  if (requests == 0) return options_.tell("INFO", name + " has left.");
+  options_.tell("WARNING", name + " left before " + std::to_string(requests) +
+                               (requests == 1 ? " request" : " requests") + " ended that it worked on.");
 }
 
 void orchestrator_state::retire_if_idle(const replica_key& which) {
@@ -301,7 +314,11 @@ void orchestrator_state::retire_if_idle(const replica_key& which) {
 }
 
 replica_outcome orchestrator_state::on_remove(const remove_replica& what) {
+  const auto before = registry_.state(what.stage, what.replica);
   if (const auto drained = registry_.drain(what.stage, what.replica); !drained) return {{}, drained.error()};
+  if (before == replica_state::serving)
+    options_.tell("INFO", replica_name(what.stage, what.replica) +
+                              " drains: it gets no new requests and leaves after its last one.");
   retire_if_idle({what.stage, what.replica});
   return {};
 }
@@ -345,7 +362,7 @@ register_engine orchestrator_state::describe(const replica_key& which, const run
   entry.replica = which.second;
   entry.engine = engines_.at(which);
   entry.max_model_len = info.max_model_len;
-  entry.unit = kind.text                              ? stage_unit::tokens
+  entry.unit = info.max_model_len > 0                 ? stage_unit::tokens
                : kind.final_output == modality::audio ? stage_unit::audio_seconds
                                                       : stage_unit::frames;
   if (info.blocks > 0)

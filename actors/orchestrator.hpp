@@ -24,8 +24,8 @@ struct orchestrator_options {
   stat_logger_actor logger;                // none: statistics are off
   /// Starts a local replica, which reports `replica_ready` or `replica_failed` to its owner.
   std::function<stage_replica_actor(stage_id, replica_id, orchestrator_actor owner)> make_replica;
-  /// Tells the operator of a replica that was lost, in a sentence.
-  std::function<void(const std::string&)> warn;
+  /// Tells the operator of replicas that come and go, in a sentence; `level` is "INFO" or "WARNING".
+  std::function<void(const char* level, const std::string&)> tell;
 };
 
 /// Owns each request from admission to its end: binds it once to one replica per stage and cleans up after whatever
@@ -84,6 +84,7 @@ private:
   /// It may be chosen from now on.
   void serve(const replica_key& which, const runner_info& info);
   void gone(replica_key which, const failure& why);
+  void tell_departure(const replica_key& which, std::size_t requests, const failure& why) const;
   void retire_if_idle(const replica_key& which);
   [[nodiscard]] register_engine describe(const replica_key& which, const runner_info& info) const;
   [[nodiscard]] std::int32_t load_of(const flight& one, stage_id stage) const;

@@ -19,6 +19,10 @@ bool replica_registry::live(const key& id) const {
   return at != members_.end() && at->second.state != replica_state::lost;
 }
 
+bool replica_registry::long_lost(const member& one, time_us now) {
+  return one.state == replica_state::lost && now - one.since > lost_shown_us;
+}
+
 expected<void> replica_registry::check(const candidate& who) const {
   if (who.stage.value < 0 || std::size_t(who.stage.value) >= stages_)
     return fail(errc::not_found, "There is no stage " + std::to_string(who.stage.value) +
@@ -63,7 +67,8 @@ expected<void> replica_registry::drain(stage_id stage, replica_id replica) {
   return {};
 }
 
-void replica_registry::depart(stage_id stage, replica_id replica) {
+void replica_registry::depart(stage_id stage, replica_id replica, time_us now) {
+  std::erase_if(members_, [&](const auto& entry) { return long_lost(entry.second, now); });
   const auto at = members_.find({stage, replica});
   if (at == members_.end()) return;
   if (at->second.state == replica_state::draining) {
@@ -71,6 +76,7 @@ void replica_registry::depart(stage_id stage, replica_id replica) {
   } else {
     at->second.state = replica_state::lost;
     at->second.load = 0;
+    at->second.since = now;
   }
 }
 
@@ -101,6 +107,7 @@ std::int32_t replica_registry::load(stage_id stage, replica_id replica) const {
 std::vector<replica_status> replica_registry::list(const std::vector<std::int32_t>& max_running, time_us now) const {
   std::vector<replica_status> lines;
   for (const auto& [id, one] : members_) {
+    if (long_lost(one, now)) continue;
     const auto running = std::min(one.load, max_running[std::size_t(id.first.value)]);
     lines.push_back({id.first, id.second, one.state, running, one.load - running, one.address,
                      in_seconds(now - one.since), one.fingerprint});

@@ -17,6 +17,8 @@ namespace omni {
 /// Names one replica among all of an engine, in statistics. Flat, given at the first join, never given again.
 using engine_index = std::int32_t;
 
+inline constexpr time_us lost_shown_us = 600'000'000;
+
 /// Knows which replicas serve each stage and how busy they are. Plain data; the orchestrator owns the only one.
 ///
 /// A replica joins (`starting`), serves, and then either drains and leaves, or is lost. An id that left or was lost may
@@ -53,8 +55,8 @@ public:
   void serve(stage_id stage, replica_id replica);
   /// It is not chosen any more. Errors: `not_found`.
   expected<void> drain(stage_id stage, replica_id replica);
-  /// It is gone: after draining without a trace, else as `lost`.
-  void depart(stage_id stage, replica_id replica);
+  /// It is gone: after draining without a trace, else as `lost`, which is listed for `lost_shown_us`.
+  void depart(stage_id stage, replica_id replica, time_us now);
 
   /// Binds (or, negative, unbinds) sequences.
   void add_load(stage_id stage, replica_id replica, std::int32_t sequences);
@@ -73,11 +75,12 @@ private:
     std::uint64_t identity = 0;
     std::uint64_t fingerprint = 0;
     std::string address;
-    time_us since = 0;
+    time_us since = 0; // it joined or was lost
     std::int32_t load = 0;
   };
 
   [[nodiscard]] bool live(const key& id) const;
+  [[nodiscard]] static bool long_lost(const member& one, time_us now);
   [[nodiscard]] expected<void> check(const candidate& who) const;
 
   std::size_t stages_;

@@ -28,7 +28,9 @@ void sink_state::end(const std::optional<failure>& problem) {
 
 start_over_answer sink_state::on_start_over(const start_over& what) {
   if (awaited_ == 0) return start_over_answer::complete;
-  if (heard_) return start_over_answer::already_heard;
+  if (heard_ && (ended() || !to_->take_back())) return start_over_answer::already_heard;
+  heard_ = false;
+  awaited_ = answers_;
   attempt_ = what.attempt;
   return start_over_answer::allowed;
 }

@@ -13,7 +13,8 @@ namespace omni {
 class sink_state {
 public:
   /// `awaited`: answers, one per choice and modality.
-  sink_state(std::shared_ptr<sink> to, std::int32_t awaited) : to_(std::move(to)), awaited_(awaited) {}
+  sink_state(std::shared_ptr<sink> to, std::int32_t awaited)
+      : to_(std::move(to)), answers_(awaited), awaited_(awaited) {}
   ~sink_state();
   sink_state(const sink_state&) = delete;
   sink_state& operator=(const sink_state&) = delete;
@@ -27,9 +28,10 @@ private:
   void end(const std::optional<failure>& problem);
 
   std::shared_ptr<sink> to_; // null once the end was told
-  std::int32_t awaited_;
+  std::int32_t answers_;     // in all
+  std::int32_t awaited_;     // that have not ended
   std::int32_t attempt_ = 0;
-  bool heard_ = false; // the client has some of the answer
+  bool heard_ = false; // the sink has some of the answer
   bool let_go_ = false;
 };
 

@@ -71,6 +71,9 @@ expected<stage_graph::path> stage_graph::path_of(const request& what) const {
     while (way.first < size() && stages_[way.first].text) ++way.first;
     if (way.first == size())
       return fail(errc::invalid_request, "This model does not speak: it has no voice stage.", "input");
+    if (stages_[way.first].ports.reads != payload::kind::text)
+      return fail(errc::invalid_request,
+                  "This model speaks only what it says itself, no given text: send a chat request for audio.", "input");
     if (what.want_text)
       return fail(errc::invalid_request, "A speech request has no text to answer: ask for audio alone.", "input");
   } else if (!stages_.front().text) {
@@ -100,6 +103,11 @@ stage_task stage_graph::task_for(std::size_t at, path way, request_id id, std::i
   // The input travels only to the stage that reads it.
   task.what.name = what.name;
   task.what.sampling = what.sampling;
+  if (!stages_[at].text) {
+    const bool own = at < what.stage_sampling.size() && what.stage_sampling[at];
+    task.what.sampling = own ? *what.stage_sampling[at] : stages_[at].sampling;
+    if (!task.what.sampling.seed) task.what.sampling.seed = what.sampling.seed;
+  }
   task.what.n = what.n;
   task.what.want_text = what.want_text;
   task.what.want_audio = what.want_audio;
@@ -107,6 +115,7 @@ stage_task stage_graph::task_for(std::size_t at, path way, request_id id, std::i
   task.what.prompt_param = what.prompt_param;
   if (at == way.first) {
     task.what.prompt = what.prompt;
+    task.what.media = what.media;
     task.what.text = what.text;
   }
   return task;

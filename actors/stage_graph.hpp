@@ -20,6 +20,7 @@ public:
     bool text = false; // works on tokens and brings a tokenizer; else it is a voice stage
     std::optional<modality> final_output;
     stage_ports ports{};
+    sampling_params sampling{}; // where a request says nothing
   };
   /// Stages first..last, in order.
   struct path {

@@ -25,8 +25,8 @@ struct stage_config {
   std::int32_t block_size = 16;              // tokens per KV block
   std::int64_t kv_cache_memory_bytes = 0;    // per replica; 0: see runner_options
   bool enable_prefix_caching = true;
-  std::int32_t max_threads = 0; // core budget of one replica; 0: all
-  sampling_params default_sampling_params;
+  std::int32_t max_threads = 0;                           // core budget of one replica; 0: all
+  std::optional<sampling_params> default_sampling_params; // of requests that bring none; none: the model's own
 };
 
 /// Which replica of a stage gets a request.

@@ -68,8 +68,8 @@ struct request_over {
   std::optional<failure> problem;
 };
 
-/// Orchestrator to sink: a replica was lost, may the request start over as `attempt`? Allowed while the client has
-/// seen nothing; pieces of earlier attempts are dropped from then on.
+/// Orchestrator to sink: a replica was lost, may the request start over as `attempt`? Allowed while nobody has a part
+/// of the answer that cannot be taken back; pieces of earlier attempts are dropped from then on.
 struct start_over {
   std::int32_t attempt = 0;
 };

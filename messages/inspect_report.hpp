@@ -22,7 +22,7 @@ auto inspect(Inspector& f, register_engine& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, engine_departed& x) {
-  return fields(f, x.stage, x.replica);
+  return fields(f, x.stage, x.replica, x.unfinished);
 }
 template <class Inspector>
 auto inspect(Inspector& f, cache_counts& x) {

@@ -60,6 +60,7 @@ struct register_engine {
 struct engine_departed {
   stage_id stage;
   replica_id replica;
+  std::int64_t unfinished = 0; // sequences that it worked on: they end as errors
 };
 
 /// The first one makes `vllm:engine_healthy` appear.

@@ -71,6 +71,7 @@ void exporter::record(const engine_departed& who) {
     ++bad[std::size_t(bad_value::unknown_engine)];
   } else {
     engine->set_load({}, bad);
+    engine->success[std::size_t(finished_as::error)].add(who.unfinished, bad);
     engine->departed = true;
   }
   bad_.add(bad);

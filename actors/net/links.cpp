@@ -24,11 +24,12 @@ bytes part_frame(const bulk_sender::part& one) {
 
 } // namespace
 
-link_id link_set::add(caf::io::connection_handle handle, bool trusted) {
+link_id link_set::add(caf::io::connection_handle handle, bool trusted, std::shared_ptr<const std::string> last_words) {
   const auto id = ++last_;
   auto& made = links_[id];
   made.handle = handle;
   made.trusted = trusted;
+  made.last_words = std::move(last_words);
   made.since = made.heard = made.sent = now();
   by_handle_[handle] = id;
   owner_->configure_read(handle, caf::io::receive_policy::exactly(length_bytes));
@@ -100,8 +101,10 @@ void link_set::on_closed(const caf::io::connection_closed_msg& what) {
   if (at == by_handle_.end()) return;
   const auto id = at->second;
   by_handle_.erase(at);
+  const auto words = std::move(links_.at(id).last_words);
   links_.erase(id);
-  hears_.on_lost(id, "closed the connection");
+  hears_.on_lost(id,
+                 words && !words->empty() ? "closed the connection (TLS: " + *words + ")" : "closed the connection");
 }
 
 void link_set::on_tick() {

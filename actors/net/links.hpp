@@ -34,8 +34,8 @@ public:
 
   link_set(caf::io::broker* owner, listener hears) : owner_(owner), hears_(std::move(hears)) {}
 
-  /// Takes a connection in; one that was dialled is trusted.
-  link_id add(caf::io::connection_handle handle, bool trusted);
+  /// Takes a connection in; one that was dialled is trusted. `last_words`: of its TLS session, if any.
+  link_id add(caf::io::connection_handle handle, bool trusted, std::shared_ptr<const std::string> last_words = {});
   void trust(link_id which);
   /// Where the other end is, as a number.
   [[nodiscard]] std::string address(link_id which) const;
@@ -64,6 +64,7 @@ private:
     time_us sent = 0;
     bulk_sender out;
     bulk_receiver in;
+    std::shared_ptr<const std::string> last_words;
   };
   void on_length(link_id which, link& from, const std::vector<char>& data);
   void on_frame(link_id which, std::span<const char> frame);

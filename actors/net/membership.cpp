@@ -45,6 +45,7 @@ void membership::on_frame(link_id from, frame_kind kind, std::span<const char> b
   case frame_kind::leave:
     return on_leave(from);
   case frame_kind::goodbye:
+    on_leave(from); // what it did not drain goes without a trace too
     links_.close(from);
     return on_lost(from, "left");
   default:
@@ -78,6 +79,8 @@ void membership::on_hello(link_id from, const hello& who) {
 std::optional<std::string> membership::mismatch(const join& what) const {
   if (what.stage.value < 0 || std::size_t(what.stage.value) >= options_->infos.size()) return std::nullopt;
   const auto& here = options_->infos[std::size_t(what.stage.value)];
+  if (options_->fingerprints[std::size_t(what.stage.value)] != what.fingerprint)
+    return std::nullopt; // told by the owner
   const auto differ = [](const char* flag, std::int64_t ours, std::int64_t theirs) {
     return std::string("The replica's ") + flag + " is " + std::to_string(theirs) + ", the head's " +
            std::to_string(ours) + ": start both with the same.";
@@ -203,6 +206,7 @@ void membership::on_open(const remote_open& what) {
   frame.replica = *one.replica;
   frame.task = task;
   frame.age = now_us(self_) - task.arrival;
+  frame.media = std::uint32_t(task.what.media.size());
   if (what.what.next.handle) {
     frame.next_stage = what.what.next.stage;
     frame.next_replica = what.what.next.replica;
@@ -237,7 +241,8 @@ void membership::on_message(link_id from, bulk_kind kind, std::span<const char> 
   const bool good = kind == bulk_kind::piece    ? pass_piece(from, body)
                     : kind == bulk_kind::answer ? pass_answer(from, body)
                     : kind == bulk_kind::done   ? pass_done(from, body)
-                                                : pass_report(from, body);
+                    : kind == bulk_kind::report ? pass_report(from, body)
+                                                : false;
   if (!good) links_.lose(from, "sent a message that cannot be read");
 }
 

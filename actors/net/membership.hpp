@@ -17,7 +17,8 @@ struct membership_options {
   std::shared_ptr<const tls_context> tls; // none: connections are plain
   std::string version;                    // of the program
   std::vector<runner_info> infos;         // of the stages, as this process has them
-  std::uint64_t token = 0;                // random: whoever knows it was let in
+  std::vector<std::uint64_t> fingerprints;
+  std::uint64_t token = 0; // random: whoever knows it was let in
   orchestrator_actor owner;
   stat_logger_actor logger;                     // none: statistics are off
   std::function<void(const std::string&)> tell; // the operator, a sentence

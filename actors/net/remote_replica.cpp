@@ -11,6 +11,8 @@ stage_replica_actor::behavior_type remote_replica_behavior(stage_replica_actor::
   return {
       [hub, number](const open_request& what) {
         caf::anon_send(hub, remote_open{number, what});
+        for (const auto& medium : what.task.what.media)
+          caf::anon_send(hub, remote_piece{number, bulk_of(request_medium{what.task.id, what.task.attempt, medium})});
       },
       [hub, number](const chunk& what) {
         caf::anon_send(hub, remote_piece{number, bulk_of(what)});

@@ -48,10 +48,15 @@ void replica_host::dial(std::uint64_t whom, const std::string& address, std::uin
       });
 }
 
+link_id replica_host::add_dialled(connected_socket& one) {
+  auto words = one.session ? one.session->last_words() : nullptr;
+  return links_.add(add_connection(self_, std::move(one)), true, std::move(words));
+}
+
 void replica_host::on_dialled(const dialled& what) {
   if (what.whom == 0) {
     if (!what.socket) return lose_head("cannot be reached: " + what.problem);
-    head_ = links_.add(add_connection(self_, std::move(*what.socket)), true);
+    head_ = add_dialled(*what.socket);
     hello me;
     me.version = options_->version;
     me.identity = options_->identity;
@@ -63,7 +68,7 @@ void replica_host::on_dialled(const dialled& what) {
   if (at == peers_.end()) return; // of an earlier head
   if (!what.socket) return lose_peer(what.whom, "cannot be reached: " + what.problem);
   auto& to = at->second;
-  to.link = links_.add(add_connection(self_, std::move(*what.socket)), true);
+  to.link = add_dialled(*what.socket);
   hello me;
   me.version = options_->version;
   me.from_peer = true;
@@ -95,6 +100,7 @@ void replica_host::lose_head(const std::string& why) {
   token_ = 0;
   joining_.clear();
   for (const auto& [id, one] : std::exchange(replicas_, {})) self_->send_exit(one, caf::exit_reason::kill);
+  unopened_.clear();
   requests_.clear();
   early_.clear();
   for (const auto& [id, one] : std::exchange(peers_, {})) {
@@ -166,7 +172,10 @@ void replica_host::on_welcome(const welcome& what) {
 }
 
 void replica_host::on_refused(const refused& what) {
-  if (!what.retry) return end(host_end::refused, what.sentence);
+  if (!what.retry) {
+    links_.send(*head_, frame_of(frame_kind::goodbye)); // those that were let in leave without a trace
+    return end(host_end::refused, what.sentence);
+  }
   links_.lose(*head_, "refused: " + what.sentence);
 }
 
@@ -181,6 +190,24 @@ void replica_host::on_joined(const joined& what) {
 }
 
 void replica_host::on_open(open& what) {
+  if (what.media == 0) return take_in(what);
+  what.task.arrival = now_us(self_) - what.age;
+  unopened_[what.task.id] = std::move(what);
+}
+
+void replica_host::on_medium(request_medium& what) {
+  const auto at = unopened_.find(what.request);
+  if (at == unopened_.end() || at->second.task.attempt != what.attempt) return; // aborted meanwhile
+  auto& one = at->second;
+  one.task.what.media.push_back(std::move(what.medium));
+  if (one.task.what.media.size() < one.media) return;
+  one.age = now_us(self_) - one.task.arrival;
+  auto complete = std::move(one);
+  unopened_.erase(at);
+  take_in(complete);
+}
+
+void replica_host::take_in(open& what) {
   const auto at = replicas_.find(what.replica);
   if (at == replicas_.end()) return; // it has failed, which the head is about to hear
   what.task.arrival = now_us(self_) - what.age;
@@ -197,6 +224,7 @@ void replica_host::on_open(open& what) {
 }
 
 void replica_host::on_abort(request_id id) {
+  unopened_.erase(id);
   const auto at = requests_.find(id);
   if (at == requests_.end()) return;
   if (const auto replica = replicas_.find(at->second.replica); replica != replicas_.end())
@@ -262,6 +290,8 @@ void replica_host::lose_peer(std::uint64_t identity, const std::string& why) {
 }
 
 void replica_host::on_message(link_id from, bulk_kind kind, std::span<const char> body) {
+  if (auto medium = kind == bulk_kind::medium && head_ == from ? read_medium(body) : std::nullopt)
+    return on_medium(*medium);
   auto piece = kind == bulk_kind::piece ? read_piece(body) : std::nullopt;
   if (!piece) return links_.lose(from, "sent a message that cannot be read");
   const auto at = requests_.find(piece->request);

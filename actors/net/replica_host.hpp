@@ -98,6 +98,9 @@ private:
   void on_joined(const joined& what);
   void on_refused(const refused& what);
   void on_open(open& what);
+  void on_medium(request_medium& what);
+  /// It is complete.
+  void take_in(open& what);
   void on_abort(request_id id);
   void on_retired(replica_id replica);
   void lose_head(const std::string& why);
@@ -108,6 +111,7 @@ private:
   void on_lost(link_id which, const std::string& why);
   void lose_peer(std::uint64_t identity, const std::string& why);
   stage_replica_actor stand_in_for(const next_place& place);
+  link_id add_dialled(connected_socket& one);
   void dial(std::uint64_t whom, const std::string& address, std::uint16_t port);
   // -- its replicas --
   void give(const opened& to, chunk piece);
@@ -128,6 +132,7 @@ private:
   std::string last_problem_; // told once
   std::set<std::int32_t> joining_;
   std::map<replica_id, stage_replica_actor> replicas_;
+  std::map<request_id, open> unopened_; // whose media are on their way
   std::map<request_id, opened> requests_;
   std::map<std::uint64_t, peer> peers_; // by identity; 0: the head, as receiver of pieces
   std::set<link_id> feeders_;           // connections over which peers hand pieces in

@@ -23,14 +23,15 @@ void block_sigpipe_in_this_thread() {
 }
 
 tl::unexpected<failure> wrong_file(const char* flag, const std::string& file) {
-  return fail(errc::load_failed, std::string(flag) + " " + file + " cannot be used: " + tls_session::problem() +
-                                     "; it must be a readable PEM file that fits the other two.");
+  return fail(errc::invalid_request, std::string(flag) + " " + file + " cannot be used: " + tls_session::problem() +
+                                         "; it must be a readable PEM file that fits the other two.");
 }
 
 } // namespace
 
 tls_session::tls_session(ssl_st* session) : session_(session) {}
-tls_session::tls_session(tls_session&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
+tls_session::tls_session(tls_session&& other) noexcept
+    : session_(std::exchange(other.session_, nullptr)), last_words_(other.last_words_) {}
 tls_session::~tls_session() { SSL_free(session_); }
 
 tls_session::outcome tls_session::outcome_of(int result) {
@@ -41,6 +42,7 @@ tls_session::outcome tls_session::outcome_of(int result) {
   case SSL_ERROR_WANT_WRITE:
     return outcome::wait;
   default:
+    if (ERR_peek_last_error() != 0) *last_words_ = problem();
     return outcome::broken;
   }
 }
@@ -125,6 +127,12 @@ expected<void> check_exposure(const network_config& config, const std::string& a
               flag + " " + address +
                   " can be reached from other machines: give --omni-tls-cert, --omni-tls-key and --omni-tls-ca, or "
                   "--insecure if whoever reaches it may take part.");
+}
+
+expected<void> check_head(const network_config& config) {
+  if (auto good = check_exposure(config, config.address, "--omni-master-address"); !good) return good;
+  if (const auto tls = tls_context::make(config); !tls) return tl::unexpected(tls.error());
+  return {};
 }
 
 } // namespace omni::net

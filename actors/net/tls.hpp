@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string>
 
 struct ssl_ctx_st;
 struct ssl_st;
@@ -31,19 +32,22 @@ public:
   [[nodiscard]] std::size_t pending() const;
   /// Why it is broken, for people.
   [[nodiscard]] static std::string problem();
+  /// What broke it later on, as far as TLS knows, for whoever does not hold it; empty until then.
+  [[nodiscard]] std::shared_ptr<const std::string> last_words() const { return last_words_; }
   /// Does the whole handshake; false if it is broken or takes longer.
   bool finish_handshake(int fd, std::chrono::milliseconds most);
 
 private:
   outcome outcome_of(int result);
   ssl_st* session_;
+  std::shared_ptr<std::string> last_words_ = std::make_shared<std::string>();
 };
 
 /// Certificate, key and authority of this process. Both sides of a connection show a certificate of the authority, or
 /// it is not made. Host names are not compared: whoever holds such a certificate belongs to the pipeline.
 class tls_context {
 public:
-  /// Nothing if `config` names no files. Errors: `load_failed`, which file and why.
+  /// Nothing if `config` names no files. Errors: `invalid_request`, which file and why.
   static expected<std::shared_ptr<const tls_context>> make(const network_config& config);
   ~tls_context();
   tls_context(const tls_context&) = delete;
@@ -61,5 +65,7 @@ private:
 /// Whether this address may be used as `config` says: the loopback always, others with TLS or `insecure`. `flag` names
 /// the address for people. Errors: `invalid_request`.
 expected<void> check_exposure(const network_config& config, const std::string& address, const std::string& flag);
+/// Whether a head may listen as `config` says, for telling so before models are loaded. Errors: `invalid_request`.
+expected<void> check_head(const network_config& config);
 
 } // namespace omni::net

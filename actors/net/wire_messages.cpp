@@ -1,6 +1,6 @@
 #include "actors/net/wire_messages.hpp"
 
-#include <limits>
+#include <cstring>
 
 namespace omni::net {
 namespace {
@@ -112,6 +112,38 @@ bytes bulk_of(const done& what) {
 bytes bulk_of(const engine_report& what) {
   auto copy = what;
   return message_of(bulk_kind::report, copy);
+}
+
+bytes bulk_of(const request_medium& what) {
+  const auto& one = *what.medium.what;
+  medium_head head{what.request, what.attempt, what.medium.begin,     std::uint8_t(one.what), one.frames,
+                   one.height,   one.width,    one.frames_per_second, one.samples.size()};
+  auto out = message_of(bulk_kind::medium, head);
+  wire_writer writer(out);
+  writer.raw(one.samples.data(), std::span(one.samples).size_bytes());
+  writer.raw(one.rgb.data(), one.rgb.size());
+  return out;
+}
+
+std::optional<request_medium> read_medium(std::span<const char> body) {
+  wire_reader reader(body);
+  medium_head head;
+  reader(head);
+  if (!reader.good() || head.what > std::uint8_t(media_input::kind::video)) return std::nullopt;
+  const auto content = reader.left();
+  if (head.samples > content.size() / sizeof(float)) return std::nullopt;
+  auto made = std::make_shared<media_input>();
+  made->what = media_input::kind(head.what);
+  made->frames = head.frames;
+  made->height = head.height;
+  made->width = head.width;
+  made->frames_per_second = head.frames_per_second;
+  made->samples.resize(std::size_t(head.samples));
+  const auto sound = content.first(std::span(made->samples).size_bytes());
+  if (!sound.empty()) std::memcpy(made->samples.data(), sound.data(), sound.size());
+  const auto pixels = content.subspan(sound.size());
+  made->rgb.assign(pixels.begin(), pixels.end());
+  return request_medium{head.request, head.attempt, {std::move(made), head.begin}};
 }
 
 std::optional<chunk> read_piece(std::span<const char> body) {

@@ -43,8 +43,8 @@ enum class frame_kind : std::uint8_t {
 inline constexpr auto last_frame_kind = frame_kind::bulk_more;
 
 /// Bulk messages: data and what must stay in order with it. Their first byte is the kind.
-enum class bulk_kind : std::uint8_t { piece, answer, done, report };
-inline constexpr auto last_bulk_kind = bulk_kind::report;
+enum class bulk_kind : std::uint8_t { piece, answer, done, report, medium };
+inline constexpr auto last_bulk_kind = bulk_kind::medium;
 
 /// Who connects, and what for.
 struct hello {
@@ -100,6 +100,7 @@ struct open {
   stage_id next_stage;
   replica_id next_replica;
   std::optional<next_place> next; // none: this is the request's last stage
+  std::uint32_t media = 0;        // that follow as bulk messages; the request is taken in when all are here
 };
 struct abort {
   request_id id;
@@ -137,6 +138,18 @@ struct answer {
   std::optional<finish_reason> finish;
   std::string stop_reason;
   std::optional<payload_head> audio;
+};
+/// The head of one of the media of a prompt; its samples, then its pixels, follow the message.
+struct medium_head {
+  request_id request;
+  std::int32_t attempt = 0;
+  std::int64_t begin = 0;
+  std::uint8_t what = 0; // media_input::kind
+  std::int64_t frames = 0;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  double frames_per_second = 0;
+  std::uint64_t samples = 0;
 };
 struct done {
   replica_id replica;
@@ -181,7 +194,7 @@ auto inspect(Inspector& f, next_place& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, open& x) {
-  return fields(f, x.replica, x.task, x.age, x.next_stage, x.next_replica, optional_field(x.next));
+  return fields(f, x.replica, x.task, x.age, x.next_stage, x.next_replica, optional_field(x.next), x.media);
 }
 template <class Inspector>
 auto inspect(Inspector& f, abort& x) {
@@ -203,6 +216,10 @@ template <class Inspector>
 auto inspect(Inspector& f, answer& x) {
   return fields(f, x.request, x.attempt, x.choice, x.kind, x.text, x.tokens, x.usage, optional_field(x.finish),
                 x.stop_reason, optional_field(x.audio));
+}
+template <class Inspector>
+auto inspect(Inspector& f, medium_head& x) {
+  return fields(f, x.request, x.attempt, x.begin, x.what, x.frames, x.height, x.width, x.frames_per_second, x.samples);
 }
 template <class Inspector>
 auto inspect(Inspector& f, done& x) {
@@ -227,15 +244,24 @@ bytes frame_of(frame_kind kind, T what) {
 /// A frame without a body.
 bytes frame_of(frame_kind kind);
 
-// Bulk messages, whole. Pieces and answers end with the content of their payload.
+/// One of the media of a request's prompt.
+struct request_medium {
+  request_id request;
+  std::int32_t attempt = 0;
+  placed_media medium;
+};
+
+// Bulk messages, whole. Pieces, answers and media end with their content.
 bytes bulk_of(const chunk& what);
 bytes bulk_of(const answer_piece& what);
 bytes bulk_of(const done& what);
 bytes bulk_of(const engine_report& what);
+bytes bulk_of(const request_medium& what);
 
 /// The pieces of a bulk message without its kind; nothing if it is malformed. `chunk::sent` is left to the caller.
 std::optional<chunk> read_piece(std::span<const char> body);
 std::optional<answer_piece> read_answer(std::span<const char> body);
+std::optional<request_medium> read_medium(std::span<const char> body);
 
 } // namespace omni::net
 

@@ -70,6 +70,8 @@ void ar_scheduler::open(stage_task task, time_us now, emissions& out) {
     params.sampling = what.sampling;
     params.sampling.seed = what.sampling.seed.value_or(0) + std::uint64_t(choice);
     params.prompt = what.prompt;
+    for (const auto& medium : what.media) params.media.push_back(medium.what);
+    params.hand_on = group.task.for_next && !limits_.hands_text;
     out.opened.push_back({id, one.slot, std::move(params)});
   }
   group.open = what.n;
@@ -121,7 +123,7 @@ void ar_scheduler::admit_waiting(std::size_t& budget, time_us now) {
 }
 
 bool ar_scheduler::admit(sequence& one, time_us now) {
-  const auto known = blocks_.match(one.tokens);
+  const auto known = blocks_.match(one.tokens, one.group.marks);
   const auto watermark = running_.empty() ? 0 : std::max(1, blocks_.total() / 100);
   if (blocks_.cost(one.tokens.size(), known) > blocks_.free() - watermark) return false;
   blocks_.acquire(one.held, one.tokens.size(), known);
@@ -191,8 +193,9 @@ void ar_scheduler::update(const step_result& result, time_us now, emissions& out
                           failure{errc::invalid_request, item.input_problem, one.group.task.what.prompt_param});
       continue;
     }
+    for (const auto& made : item.outputs) out.chunks.push_back({one.group.task.id, made, false});
     one.computed += shares_[i].tokens;
-    blocks_.publish(one.held, one.tokens, one.computed);
+    blocks_.publish(one.held, one.tokens, one.computed, one.group.marks);
     if (batch_.items[i].sample) accept(one, item.token, record, now, out);
   }
   record.close();
@@ -226,10 +229,12 @@ void ar_scheduler::accept(sequence& one, const token_choice& chosen, step_record
 
 void ar_scheduler::emit(sequence& one, std::string text, const std::optional<ending>& over, emissions& out) {
   const auto& task = one.group.task;
-  if (task.for_next) {
+  if (task.for_next && limits_.hands_text) {
     auto piece = text.empty() ? nullptr : std::make_shared<payload>();
     if (piece) piece->text = text;
     out.chunks.push_back({task.id, std::move(piece), over.has_value()});
+  } else if (task.for_next && over) {
+    out.chunks.push_back({task.id, nullptr, true});
   }
   if (!task.for_client) return;
   output piece;

@@ -19,6 +19,7 @@ struct ar_limits {
   std::int32_t max_num_seqs = 16;            // sequences in one step
   std::int32_t max_num_batched_tokens = 512; // tokens in one step; >= max_num_seqs
   bool prefix_caching = true;
+  bool hands_text = true; // to the next stage: what the tokens say; else what the runner makes for it
   std::vector<std::int32_t> eos_ids;
 };
 

@@ -19,9 +19,10 @@ std::int32_t block_manager::blocks_for(std::size_t tokens) const {
   return std::int32_t((tokens + std::size_t(block_size_) - 1) / std::size_t(block_size_));
 }
 
-std::vector<prefix_index::entry> block_manager::match(std::span<const std::int32_t> tokens) const {
+std::vector<prefix_index::entry> block_manager::match(std::span<const std::int32_t> tokens,
+                                                      std::span<const content_mark> marks) const {
   if (!prefix_caching_ || tokens.empty()) return {};
-  return index_.longest(tokens, block_size_, (tokens.size() - 1) / std::size_t(block_size_));
+  return index_.longest(tokens, block_size_, (tokens.size() - 1) / std::size_t(block_size_), marks);
 }
 
 std::int32_t block_manager::cost(std::size_t tokens, std::span<const prefix_index::entry> known) const {
@@ -51,11 +52,15 @@ bool block_manager::extend(holding& into) {
   return true;
 }
 
-void block_manager::publish(holding& of, std::span<const std::int32_t> tokens, std::size_t computed) {
+void block_manager::publish(holding& of, std::span<const std::int32_t> tokens, std::size_t computed,
+                            std::span<const content_mark> marks) {
   if (!prefix_caching_) return;
   const auto size = std::size_t(block_size_);
+  std::vector<std::int32_t> made;
   for (; (of.published + 1) * size <= computed; ++of.published)
-    of.prefix = index_.insert(of.prefix, tokens.subspan(of.published * size, size), of.blocks[of.published]).prefix;
+    of.prefix =
+        index_.insert(of.prefix, block_key(tokens, marks, of.published * size, size, made), of.blocks[of.published])
+            .prefix;
 }
 
 void block_manager::release(holding& from) {

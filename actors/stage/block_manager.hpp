@@ -26,7 +26,8 @@ public:
 
   /// Blocks at the start of `tokens` that are known; all but the last token count, since that one must be computed to
   /// get the next. Changes nothing.
-  [[nodiscard]] std::vector<prefix_index::entry> match(std::span<const std::int32_t> tokens) const;
+  [[nodiscard]] std::vector<prefix_index::entry> match(std::span<const std::int32_t> tokens,
+                                                       std::span<const content_mark> marks = {}) const;
   /// Fresh blocks that would be needed to hold `tokens` of which `known` are found; those of `known` that nobody uses
   /// leave the free ones too.
   [[nodiscard]] std::int32_t cost(std::size_t tokens, std::span<const prefix_index::entry> known) const;
@@ -35,7 +36,8 @@ public:
   /// Adds one fresh block; false if none is free.
   bool extend(holding& into);
   /// Tells the index of the blocks that became full: the first `computed` of `tokens` are in the holding's blocks.
-  void publish(holding& of, std::span<const std::int32_t> tokens, std::size_t computed);
+  void publish(holding& of, std::span<const std::int32_t> tokens, std::size_t computed,
+               std::span<const content_mark> marks = {});
   /// Lets all blocks go. The last one is forgotten first, since it is of no use without those before it.
   void release(holding& from);
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,8 +18,20 @@ using block_id = std::int32_t;
 using prefix_id = std::uint64_t;
 inline constexpr prefix_id empty_prefix = 0;
 
+/// Something begins at the token `at` that tokens alone do not tell: a picture, a sound. Equal contents have equal
+/// digests, others never.
+struct content_mark {
+  std::size_t at = 0;
+  std::array<std::int32_t, 8> digest{};
+};
+
+/// What tells a block from others after the same parent: its tokens, then the digests of what begins in it. `marks` are
+/// in order of `at`; without any in the block it is a view of `tokens`, else of `made`.
+std::span<const std::int32_t> block_key(std::span<const std::int32_t> tokens, std::span<const content_mark> marks,
+                                        std::size_t first, std::size_t size, std::vector<std::int32_t>& made);
+
 /// Knows which KV block holds the tokens that follow a given prefix. Blocks are found by a hash over the parent and the
-/// tokens, and accepted only when parent and tokens are the same, so a collision is never a hit.
+/// key, and accepted only when parent and key are the same, so a collision is never a hit.
 class prefix_index {
 public:
   struct entry {
@@ -25,14 +39,14 @@ public:
     block_id block;
   };
 
-  /// Notes that `block` holds `tokens` (one full block) after `parent`. If another block is known for the same, that
-  /// one stays and is returned.
-  entry insert(prefix_id parent, std::span<const std::int32_t> tokens, block_id block);
-  /// The block that holds `tokens` after `parent`.
-  [[nodiscard]] std::optional<entry> find(prefix_id parent, std::span<const std::int32_t> tokens) const;
+  /// Notes that `block` holds what `key` says (of one full block) after `parent`. If another block is known for the
+  /// same, that one stays and is returned.
+  entry insert(prefix_id parent, std::span<const std::int32_t> key, block_id block);
+  /// The block that holds what `key` says after `parent`.
+  [[nodiscard]] std::optional<entry> find(prefix_id parent, std::span<const std::int32_t> key) const;
   /// The longest known run of full blocks at the start of `tokens`, at most `max_blocks`.
   [[nodiscard]] std::vector<entry> longest(std::span<const std::int32_t> tokens, std::int32_t block_size,
-                                           std::size_t max_blocks) const;
+                                           std::size_t max_blocks, std::span<const content_mark> marks = {}) const;
   /// Forgets what `block` holds; nothing happens if it is not known.
   void erase(block_id block);
 
@@ -43,15 +57,15 @@ private:
   struct record {
     prefix_id prefix;
     prefix_id parent;
-    std::vector<std::int32_t> tokens;
+    std::vector<std::int32_t> key;
     block_id block;
   };
   using record_map = std::unordered_multimap<std::uint64_t, record>;
 
   [[nodiscard]] record_map::const_iterator locate(std::uint64_t hash, prefix_id parent,
-                                                  std::span<const std::int32_t> tokens) const;
+                                                  std::span<const std::int32_t> key) const;
 
-  record_map records_;                                   // by hash of parent and tokens
+  record_map records_;                                   // by hash of parent and key
   std::unordered_map<block_id, std::uint64_t> of_block_; // the hash
   prefix_id last_prefix_ = empty_prefix;
 };

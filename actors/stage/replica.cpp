@@ -115,13 +115,14 @@ void stage_replica::make_scheduler() {
   const auto& info = runner_->info();
   const auto& config = options_.config;
   if (info.block_size > 0) {
-    scheduler_ = std::make_unique<ar_scheduler>(ar_limits{info.blocks, info.block_size, info.max_model_len,
-                                                          config.max_num_seqs, config.max_num_batched_tokens,
-                                                          config.enable_prefix_caching, info.eos_ids},
-                                                options_.model->tokenizer());
+    scheduler_ = std::make_unique<ar_scheduler>(
+        ar_limits{info.blocks, info.block_size, info.max_model_len, config.max_num_seqs, config.max_num_batched_tokens,
+                  config.enable_prefix_caching, options_.model->ports().hands_on == payload::kind::text, info.eos_ids},
+        options_.model->tokenizer());
   } else {
     scheduler_ = std::make_unique<stream_scheduler>(
-        stream_limits{std::min(config.max_num_seqs, info.sequences_per_step), info.rows_per_second, info.sample_rate});
+        stream_limits{std::min(config.max_num_seqs, info.sequences_per_step), info.rows_per_second, info.sample_rate,
+                      info.max_model_len > 0});
   }
 }
 

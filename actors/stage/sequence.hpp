@@ -53,8 +53,9 @@ struct sequence_group {
   sample_group facts;
   time_us opened;
   finish_reason finish = finish_reason::stop; // of the first choice
+  std::vector<content_mark> marks;            // the media of the prompt
 
-  sequence_group(stage_task what, time_us now) : task(std::move(what)), facts(task.what.n), opened(now) {}
+  sequence_group(stage_task what, time_us now);
 };
 
 } // namespace omni

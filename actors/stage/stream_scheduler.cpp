@@ -101,8 +101,13 @@ void stream_scheduler::update(const step_result& result, time_us now, emissions&
       finish(one, finish_reason::error, failure{errc::invalid_request, item.input_problem, {}}, now, out);
       continue;
     }
-    for (const auto& piece : item.outputs) hand_on(one, piece, now, out);
-    if (!item.outputs.empty()) record.output(one.timing, 0, in_seconds(now));
+    std::int64_t tokens = 0;
+    for (const auto& piece : item.outputs) {
+      hand_on(one, piece, now, out);
+      if (limits_.rows_are_tokens) tokens += piece->rows;
+    }
+    one.tokens += tokens;
+    if (!item.outputs.empty()) record.output(one.timing, tokens, in_seconds(now));
     one.unfinished = !item.input_used_up;
     OMNI_CHECK(item.finished || one.unfinished || !one.told_end,
                "a stream runner ends a sequence whose input has ended");
@@ -156,7 +161,7 @@ void stream_scheduler::finish(stream& one, finish_reason reason, const std::opti
   out.closed.push_back(one.slot);
   slots_.give_back(one.slot);
   const auto id = one.task.id;
-  out.results.push_back({id, one.task.attempt, reason, 0, 0, problem, now - one.began});
+  out.results.push_back({id, one.task.attempt, reason, 0, one.tokens, problem, now - one.began});
   streams_.erase(id);
 }
 

@@ -19,6 +19,7 @@ struct stream_limits {
   std::int32_t max_num_seqs = 1;
   double rows_per_second = 0;   // of the rows that it hands on
   std::int32_t sample_rate = 0; // Hz, of the samples that it makes
+  bool rows_are_tokens = false; // it chooses them one by one, and statistics count them so
 };
 
 /// Schedules a stage whose runner turns input pieces into output pieces (talker, vocoder), by playback deadline: first
@@ -50,12 +51,13 @@ private:
     bool told_end = false;               // the runner knows that nothing follows
     bool unfinished = false;             // the runner has not used up what it was given
     std::optional<playback_clock> clock; // runs from the first input on
-    time_us began; // with the first input; before that it was opened
+    time_us began;                       // with the first input; before that it was opened
 
     request_timing timing;
     sample_group facts{1};
     playback heard;
     std::int64_t frames = 0; // samples per channel so far
+    std::int64_t tokens = 0; // if its rows are such
   };
 
   /// Two pieces of text that wait become one: a step costs more than a longer piece.

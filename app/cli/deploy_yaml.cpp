@@ -32,25 +32,28 @@ expected<YAML::Node> parse(std::string_view text, const std::string& where) {
   }
 }
 
-void set_model(yaml_fields& from, const std::string& named, const model_folders& folders,
-               std::optional<failure>& problem, stage_config& into) {
+void set_model(const std::string& named, const model_folders& folders, std::optional<failure>& problem,
+               stage_config& into) {
   const auto path = locate_model(named, folders.base, folders.models, folders.home);
   if (!path) {
     if (!problem) problem = failure{path.error().code, path.error().message, "model"};
     return;
   }
   into.model = path->string();
-  if (const auto read = read_generation_config(*path, into.default_sampling_params); !read && !from.failed())
-    problem = read.error();
 }
+
+sampling_params& over(std::optional<sampling_params>& known) { return known ? *known : known.emplace(); }
 
 /// The keys of a stage over what `into` holds.
 void read_stage(yaml_fields& from, const std::string& where, const model_folders& folders,
                 std::optional<failure>& problem, stage_config& into) {
   std::string model;
   from.read("model", model);
-  if (!model.empty()) set_model(from, model, folders, problem, into);
+  if (model.empty() && into.model.empty()) model = folders.model;
+  if (!model.empty()) set_model(model, folders, problem, into);
   from.read("model_stage", into.model_stage);
+  if (!model.empty() && !from.failed())
+    if (const auto read = read_generation_config(into); !read) problem = read.error();
   std::string output_type;
   from.read("final_output_type", output_type);
   if (output_type == "text")
@@ -70,7 +73,7 @@ void read_stage(yaml_fields& from, const std::string& where, const model_folders
   from.read("enable_prefix_caching", into.enable_prefix_caching);
   from.read("max_threads", into.max_threads, 0, 4096);
   if (const YAML::Node sampling = from.find("default_sampling_params"); sampling.IsDefined())
-    read_yaml_sampling(sampling, where, problem, into.default_sampling_params);
+    read_yaml_sampling(sampling, where, problem, over(into.default_sampling_params));
 }
 
 /// A stage's switch for statistics, as vLLM-Omni has it: that of stage 0 is the whole engine's, others say nothing.
@@ -83,7 +86,7 @@ void read_statistics_switch(yaml_fields& from, std::size_t stage, engine_config&
 void check_complete(yaml_fields& from, const stage_config& stage) {
   if (stage.model_stage.empty())
     from.refuse("model_stage", "is missing: say what the stage runs (thinker, talker, code2wav)");
-  if (stage.model.empty()) from.refuse("model", "is missing: name its checkpoint");
+  if (stage.model.empty()) from.refuse("model", "is missing: name its checkpoint, or give that of all such stages with --model");
 }
 
 void read_stages(yaml_fields& from, const std::string& where, const model_folders& folders,
@@ -169,8 +172,7 @@ expected<stage_config> make_stage(std::int32_t id, std::string model_stage, cons
   stage.id.value = id;
   stage.model_stage = std::move(model_stage);
   stage.model = path->string();
-  if (const auto read = read_generation_config(*path, stage.default_sampling_params); !read)
-    return tl::unexpected(read.error());
+  if (const auto read = read_generation_config(stage); !read) return tl::unexpected(read.error());
   return stage;
 }
 

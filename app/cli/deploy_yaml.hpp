@@ -14,6 +14,7 @@ struct model_folders {
   std::filesystem::path base;   // of relative paths
   std::filesystem::path models; // of cache://
   std::filesystem::path home;   // of ~/
+  std::string model = {};       // of stages that name none; empty: each must
 };
 
 struct deployment {

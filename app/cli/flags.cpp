@@ -47,12 +47,12 @@ void add_model_flags(CLI::App& app, serve_options& into) {
   const std::string group = "Model";
   app.add_option(
          "model,--model", into.model,
-         "Checkpoint to serve: FILE.gguf or a Hugging Face directory (text), VOICE.onnx (speech). Without it the "
-         "default pipeline smollm2-piper is served")
+         "Checkpoint to serve: FILE.gguf or a Hugging Face directory (text, Qwen3-Omni), VOICE.onnx (speech). Without it "
+         "the default pipeline smollm2-piper is served")
       ->check(not_empty)
       ->group(group);
   app.add_option("--deploy-config", into.deploy_config,
-                 "Pipeline: a YAML file, or a built-in name (smollm2-piper, piper)")
+                 "Pipeline: a YAML file, or a built-in name (smollm2-piper, piper, qwen3-omni, qwen3-omni-thinker)")
       ->check(not_empty)
       ->group(group);
   app.add_option("--stage-overrides", into.stage_overrides,
@@ -271,9 +271,6 @@ expected<std::variant<serve_options, early_exit>> parse_flags(const std::vector<
     return fail(errc::invalid_request,
                 "--log-request-timing and --disable-log-stats exclude each other: the lines come from the statistics.");
   if (const auto problem = contradiction(into.network)) return fail(errc::invalid_request, *problem);
-  if (!into.model.empty() && !into.deploy_config.empty())
-    return fail(errc::invalid_request,
-                "--model and --deploy-config exclude each other: a pipeline's YAML names its own models.");
   return into;
 }
 

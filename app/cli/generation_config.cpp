@@ -8,7 +8,9 @@
 
 namespace omni::cli {
 
-expected<void> read_generation_config(const std::filesystem::path& model, sampling_params& into) {
+expected<void> read_generation_config(stage_config& stage) {
+  if (stage.model_stage != "thinker") return {};
+  const std::filesystem::path model = stage.model;
   std::error_code error;
   const std::filesystem::path path = model / "generation_config.json";
   if (!std::filesystem::is_directory(model, error) || !std::filesystem::exists(path, error)) return {};
@@ -22,6 +24,7 @@ expected<void> read_generation_config(const std::filesystem::path& model, sampli
   if (parsed->contains("max_new_tokens")) kept["max_tokens"] = (*parsed)["max_new_tokens"];
   if (kept.is_null()) return {};
   std::optional<failure> problem;
+  auto& into = stage.default_sampling_params ? *stage.default_sampling_params : stage.default_sampling_params.emplace();
   openai::fields from(kept, "", problem);
   openai::read_sampling(from, std::numeric_limits<std::int32_t>::max(), into);
   if (problem) return fail(errc::load_failed, path.string() + " cannot be used: " + problem->message);

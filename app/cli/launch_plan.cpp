@@ -1,13 +1,18 @@
 #include "app/cli/launch_plan.hpp"
 
+#include "app/cli/model_location.hpp"
 #include "app/cli/text_file.hpp"
+#include "kernels/core/error.hpp"
+#include "kernels/models/stage_model.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace omni::cli {
 namespace {
 
 constexpr const char* default_pipeline = "smollm2-piper";
+constexpr const char* whole_model_pipeline = "qwen3-omni"; // of checkpoints with all three stages
 
 expected<deployment> read_pipeline(const std::string& named, model_folders folders) {
   if (const char* text = builtin_pipeline(named); text != nullptr)
@@ -26,20 +31,41 @@ expected<deployment> read_pipeline(const std::string& named, model_folders folde
   return read;
 }
 
-/// One checkpoint: a voice speaks, everything else reads and writes text.
-expected<deployment> single_model(const std::string& model, const model_folders& folders) {
+/// A pipeline of one stage, or of a voice's two.
+expected<deployment> plain_pipeline(const std::vector<std::string>& parts, const model_folders& folders) {
   deployment out;
-  out.name = model;
-  const bool voice = model.ends_with(".onnx");
-  const std::vector<std::string> parts =
-      voice ? std::vector<std::string>{"talker", "code2wav"} : std::vector<std::string>{"thinker"};
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    auto stage = make_stage(std::int32_t(i), parts[i], model, folders);
+    auto stage = make_stage(std::int32_t(i), parts[i], folders.model, folders);
     if (!stage) return tl::unexpected(stage.error());
     out.config.stages.push_back(std::move(*stage));
   }
-  out.config.stages.back().final_output_type = voice ? modality::audio : modality::text;
+  out.config.stages.back().final_output_type = parts.back() == "thinker" ? modality::text : modality::audio;
   return out;
+}
+
+/// One checkpoint: which stages it has says what is served.
+expected<deployment> pipeline_of_model(const model_folders& folders) {
+  try {
+    const auto parts = stages_of(folders.model);
+    return parts.size() == 3 ? read_pipeline(whole_model_pipeline, folders) : plain_pipeline(parts, folders);
+  } catch (const load_error& problem) {
+    return fail(errc::load_failed, problem.what());
+  }
+}
+
+expected<deployment> pipeline_of(const serve_options& options, model_folders folders) {
+  const auto& named = options.deploy_config;
+  if (options.model.empty()) return read_pipeline(named.empty() ? default_pipeline : named, folders);
+  const auto path = locate_model(options.model, folders.base, folders.models, folders.home);
+  if (!path) return tl::unexpected(path.error());
+  folders.model = path->string();
+  auto made = named.empty() ? pipeline_of_model(folders) : read_pipeline(named, folders);
+  if (!made) return made;
+  made->name = options.model;
+  if (std::ranges::none_of(made->config.stages, [&](const auto& stage) { return stage.model == folders.model; }))
+    return fail(errc::invalid_request,
+                "--model: all stages of the pipeline '" + named + "' name their own models: leave it out.");
+  return made;
 }
 
 template <class T>
@@ -93,9 +119,7 @@ expected<void> apply_network(const network_options& given, engine_config& into) 
 } // namespace
 
 expected<launch_plan> make_launch_plan(const serve_options& options, const model_folders& folders) {
-  auto pipeline = options.model.empty()
-                      ? read_pipeline(options.deploy_config.empty() ? default_pipeline : options.deploy_config, folders)
-                      : single_model(options.model, folders);
+  auto pipeline = pipeline_of(options, folders);
   if (!pipeline) return tl::unexpected(std::move(pipeline.error()));
   launch_plan plan;
   plan.config = std::move(pipeline->config);

@@ -14,7 +14,7 @@ struct launch_plan {
   std::vector<std::string> served_names; // never empty
 };
 
-/// Pipeline (built-in, YAML or a single checkpoint), then flags, then --stage-overrides. `folders.base` is the folder
+/// Pipeline (built-in, YAML or what the checkpoint of --model has), then flags, then --stage-overrides. `folders.base` is the folder
 /// of relative paths on the command line; those of a YAML are relative to the YAML.
 expected<launch_plan> make_launch_plan(const serve_options& options, const model_folders& folders);
 

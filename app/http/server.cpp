@@ -53,7 +53,7 @@ expected<void> server::impl::bind() {
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (!error) port = acceptor.local_endpoint(error).port();
   if (error)
-    return fail(errc::invalid_request,
+    return fail(errc::load_failed,
                 "Cannot listen on " + where + " (" + error.message() + "): choose another --host or --port.", "port");
   return {};
 }

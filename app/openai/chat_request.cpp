@@ -4,6 +4,7 @@
 #include "app/openai/fields.hpp"
 #include "app/openai/sampling_fields.hpp"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -62,10 +63,15 @@ void read_stage_sampling(fields& from, const pipeline_facts& pipeline, std::opti
     if (each.is_null()) continue;
     if (!each.is_object()) return from.refuse_with(item, item + " must be an object, found " + shown(each) + ".");
     fields inside(each, item, problem);
-    sampling_params other_stage;
-    const bool text = pipeline.text_stage && std::size_t(pipeline.text_stage->value) == i;
-    read_sampling(inside, pipeline.vocab_size, text ? work.sampling : other_stage);
-    if (!text && other_stage.seed) work.voice.seed = *other_stage.seed;
+    if (pipeline.text_stage && std::size_t(pipeline.text_stage->value) == i) {
+      read_sampling(inside, pipeline.vocab_size, work.sampling);
+      continue;
+    }
+    auto own = pipeline.stage_sampling[i];
+    read_sampling(inside, std::numeric_limits<std::int32_t>::max(), own);
+    if (own.seed) work.voice.seed = *own.seed;
+    work.stage_sampling.resize(pipeline.stage_names.size());
+    work.stage_sampling[i] = std::move(own);
   }
 }
 

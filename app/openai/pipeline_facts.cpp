@@ -27,13 +27,14 @@ pipeline_facts facts_of(const engine& running) {
     const stage_model& model = running.model(stage.id);
     const runner_info& info = running.info(stage.id);
     facts.stage_names.push_back(stage.model_stage);
+    facts.stage_sampling.push_back(stage.default_sampling_params.value_or(sampling_params{}));
     if (!facts.text_stage && info.vocab_size > 0) {
       facts.text_stage = stage.id;
       facts.tokenizer = model.tokenizer();
       facts.chat_template = {std::shared_ptr<void>(), model.chat_template()}; // owned by the model
       facts.vocab_size = info.vocab_size;
       facts.max_model_len = info.max_model_len;
-      facts.sampling = stage.default_sampling_params;
+      facts.sampling = facts.stage_sampling.back();
       if (facts.tokenizer != nullptr)
         facts.max_prompt_bytes = std::size_t(facts.max_model_len) * longest_token(*facts.tokenizer);
     }

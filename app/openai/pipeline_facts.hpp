@@ -22,9 +22,10 @@ struct pipeline_facts {
   std::shared_ptr<const text::chat_template> chat_template; // of the text stage, or the operator's own; may be null
   std::int32_t vocab_size = 0;
   std::int32_t max_model_len = 0;
-  std::size_t max_prompt_bytes = 0;  // more cannot fit: the context full of the longest token
-  sampling_params sampling;          // the text stage's defaults
-  std::vector<std::string> speakers; // the default first; empty if the voice has no names
+  std::size_t max_prompt_bytes = 0;            // more cannot fit: the context full of the longest token
+  sampling_params sampling;                    // the text stage's defaults
+  std::vector<sampling_params> stage_sampling; // those of all stages
+  std::vector<std::string> speakers;           // the default first; empty if the voice has no names
   std::int32_t sample_rate = 0;
   double frames_per_second = 0; // of the voice stage's frames
 };

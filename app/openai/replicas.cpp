@@ -94,6 +94,15 @@ void wrong_query(const responder_ptr& to) {
       error_response({errc::invalid_request, "The query may only be replica_id=N, with N from 0 on.", "replica_id"}));
 }
 
+/// `remote`: one of another process that was meant perhaps.
+failure no_local_replica(stage_id stage, std::optional<replica_id> remote) {
+  const auto where = std::to_string(stage.value);
+  const auto hint = remote ? "end one of another process with POST /v1/omni/replicas/" + where + "/" +
+                                 std::to_string(remote->value) + "/drain."
+                           : std::string("see GET /v1/omni/replicas.");
+  return {errc::not_found, "This process has no such replica that serves stage " + where + ": " + hint, {}};
+}
+
 } // namespace
 
 void list_replicas(context& server, const responder_ptr& to) {
@@ -139,15 +148,11 @@ void remove_local_replica(context& server, const http::request& asked, const res
   if (!wanted.good) return wrong_query(to);
   server.running.replicas([=, &server](const std::vector<replica_status>& replicas) {
     std::optional<replica_id> found; // the latest of this process, unless one was named
+    std::optional<replica_id> remote;
     for (const replica_status& one : replicas)
-      if (one.stage == *stage && one.state == replica_state::serving && one.address.empty() &&
-          (!wanted.id || *wanted.id == one.replica))
-        found = one.replica;
-    if (!found)
-      return to->send(error_response({errc::not_found,
-                                      "This process has no such replica that serves stage " +
-                                          std::to_string(stage->value) + ": see GET /v1/omni/replicas.",
-                                      {}}));
+      if (one.stage == *stage && one.state == replica_state::serving && (!wanted.id || *wanted.id == one.replica))
+        (one.address.empty() ? found : remote) = one.replica;
+    if (!found) return to->send(error_response(no_local_replica(*stage, remote)));
     server.running.remove_replica(*stage, *found, [=](const expected<void>& done) {
       if (!done) return to->send(error_response(done.error()));
       send_json(to, 202, named(*stage, *found, "draining"));

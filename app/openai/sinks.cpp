@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 namespace omni::openai {
 namespace {
@@ -46,17 +47,25 @@ private:
   std::shared_ptr<http::stream_writer> out_;
 };
 
+/// Keeps the outputs until the end: if a replica is lost, its client has none of them, and they are made anew.
 class whole_sink final : public sink {
 public:
   whole_sink(std::unique_ptr<whole_body> body, std::shared_ptr<http::responder> to)
       : body_(std::move(body)), to_(std::move(to)) {}
-  void on_output(const output& piece) override { body_->on_output(piece, now_us()); }
+  void on_output(const output& piece) override { outputs_.emplace_back(piece, now_us()); }
+  bool take_back() override {
+    outputs_.clear();
+    return true;
+  }
   void on_end(const std::optional<failure>& problem) override {
-    to_->send(problem ? error_response(*problem) : body_->whole());
+    if (problem) return to_->send(error_response(*problem));
+    for (const auto& [piece, came] : outputs_) body_->on_output(piece, came);
+    to_->send(body_->whole());
   }
 
 private:
   std::unique_ptr<whole_body> body_;
+  std::vector<std::pair<output, std::int64_t>> outputs_; // and when they came
   std::shared_ptr<http::responder> to_;
 };
 

@@ -33,8 +33,7 @@ int status_of(const ending& how) {
     log_info("Stopped: " + how.second);
     return 0;
   }
-  return complain({errc::replica_conflict, how.second, {}},
-                  how.first == net::host_end::refused ? exit_wrong_use : exit_failed);
+  return complain({how.first == net::host_end::refused ? errc::replica_conflict : errc::replica_lost, how.second, {}});
 }
 
 int leave(replica_process& running, std::future<ending>& ended, stop_signals& signals, double timeout_s) {
@@ -68,7 +67,7 @@ int serve_replicas(const cli::serve_options& options, const engine_config& confi
   log_info("Loading stage " + std::to_string(stage.id.value) + " (" + stage.model_stage + ") from " + stage.model +
            ".");
   auto running = replica_process::start(config, std::move(how));
-  if (!running) return complain(running.error(), exit_failed);
+  if (!running) return complain(running.error());
   std::printf("omni-serve %s: replicas of stage %d (%s) x%d for the head at %s:%d\n", config.version.c_str(),
               int(stage.id.value), stage.model_stage.c_str(), int(options.network.replicas),
               config.network->address.c_str(), int(config.network->port));

@@ -15,7 +15,8 @@ void log_error(std::string_view text);
 inline constexpr int exit_failed = 1;
 inline constexpr int exit_wrong_use = 2;
 
-/// Tells why the program ends, in one sentence on standard error; returns `status`.
-int complain(const failure& problem, int status);
+/// Tells why the program ends, in one sentence on standard error; returns the status: `exit_wrong_use` for what its
+/// user must change (`invalid_request`, `replica_conflict`), else `exit_failed`.
+int complain(const failure& problem);
 
 } // namespace omni::serve

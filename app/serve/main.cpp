@@ -144,7 +144,7 @@ int serve(const cli::serve_options& options) {
   stop_signals signals;
   raise_file_limit();
   auto plan = cli::make_launch_plan(options, folders_of_environment());
-  if (!plan) return complain(plan.error(), exit_failed);
+  if (!plan) return complain(plan.error());
   plan->config.version = program_version;
   if (options.network.headless) return serve_replicas(options, plan->config, signals);
   for (const stage_config& stage : plan->config.stages)
@@ -152,13 +152,13 @@ int serve(const cli::serve_options& options) {
              ".");
   plan->config.created_series = wants_created_series();
   auto running = engine::start(std::move(plan->config));
-  if (!running) return complain(running.error(), exit_failed);
+  if (!running) return complain(running.error());
   auto context = make_context(**running, options, std::move(plan->served_names));
-  if (!context) return complain(context.error(), exit_failed);
+  if (!context) return complain(context.error());
   http::router routes;
   openai::add_routes(**context, routes);
   auto server = http::server::listen(make_server_options(options, **running), std::move(routes));
-  if (!server) return complain(server.error(), exit_failed);
+  if (!server) return complain(server.error());
   announce(options, **context, (*server)->port());
   const int signal = signals.wait();
   drain(**server, **context, signals, options.drain_timeout_s, signal);
@@ -171,7 +171,7 @@ int serve(const cli::serve_options& options) {
 
 int main(int argc, char** argv) {
   const auto parsed = omni::cli::parse_flags({argv + 1, argv + argc}, omni::serve::program_version);
-  if (!parsed) return omni::serve::complain(parsed.error(), omni::serve::exit_wrong_use);
+  if (!parsed) return omni::serve::complain(parsed.error());
   if (const auto* exit = std::get_if<omni::cli::early_exit>(&*parsed)) {
     std::fputs(exit->text.c_str(), stdout);
     return 0;

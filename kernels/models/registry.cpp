@@ -1,6 +1,7 @@
 #include "kernels/core/error.hpp"
 #include "kernels/models/decoder/decoder_model.hpp"
 #include "kernels/models/qwen3_omni/code2wav.hpp"
+#include "kernels/models/qwen3_omni/model_config.hpp"
 #include "kernels/models/qwen3_omni/talker.hpp"
 #include "kernels/models/qwen3_omni/thinker.hpp"
 #include "kernels/models/stage_model.hpp"
@@ -41,6 +42,13 @@ placed_prompt stage_model::place_media(std::vector<std::int32_t> prompt,
   if (!media.empty())
     throw input_error("messages", "This model reads text only: leave sounds, pictures and videos out.");
   return {std::move(prompt), {}};
+}
+
+std::vector<std::string> stages_of(const std::filesystem::path& model) {
+  if (model.extension() == ".onnx") return {"talker", "code2wav"};
+  if (qwen3_omni::is_checkpoint(model) && qwen3_omni::load_config(model).talker)
+    return {"thinker", "talker", "code2wav"};
+  return {"thinker"};
 }
 
 std::shared_ptr<const stage_model> load_stage_model(const stage_model_spec& spec) {

@@ -66,6 +66,10 @@ public:
   [[nodiscard]] virtual std::uint64_t fingerprint() const = 0;
 };
 
+/// The stages that a checkpoint has, in order: "thinker", "talker", "code2wav", or some of them. Reads no weights.
+/// Throws `load_error`.
+std::vector<std::string> stages_of(const std::filesystem::path& model);
+
 /// Loads the part of a checkpoint that `spec` names; families are found in the registry (registry.cpp).
 /// Throws `load_error` with one sentence: file, what was expected, what was found.
 std::shared_ptr<const stage_model> load_stage_model(const stage_model_spec& spec);

@@ -14,7 +14,7 @@ struct runner_info {
   std::int32_t block_size = 0;    // tokens per KV block
   std::int32_t blocks = 0;        // KV blocks in the cache
   std::int64_t block_bytes = 0;   // bytes of one block over all layers
-  std::int32_t max_model_len = 0; // tokens
+  std::int32_t max_model_len = 0; // tokens; also of a stream stage that makes its rows one by one, like tokens
   std::int32_t vocab_size = 0;
   std::vector<std::int32_t> eos_ids; // any of them ends a sequence unless ignore_eos
   // Stages that make sound.

@@ -22,7 +22,10 @@ stat_logger_actor::behavior_type listen(stat_logger_actor::pointer self, told* i
         for (const auto& one : what.engines)
           into->events.push_back("register " + name_of(one.stage, one.replica) + " as " + std::to_string(*one.engine));
       },
-      [=](const engine_departed& who) { into->events.push_back("departed " + name_of(who.stage, who.replica)); },
+      [=](const engine_departed& who) {
+        into->events.push_back("departed " + name_of(who.stage, who.replica));
+        into->unfinished += who.unfinished;
+      },
       [=](const engine_report& what) {
         into->events.push_back("report " + name_of(what.stage, what.replica));
         auto& sum = into->reports[{what.stage.value, what.replica.value}];
@@ -58,7 +61,9 @@ void pipeline_fixture::start(std::vector<int> counts) {
   for (const auto& stage : config.stages) models_.push_back(fake_stage_model(stage.model_stage, options));
   if (statistics) logger_ = keep(system.spawn(listen, &heard_by_logger));
   made.logger = logger_;
-  made.warn = [this](const std::string& sentence) { warnings.push_back(sentence); };
+  made.tell = [this](const char* level, const std::string& sentence) {
+    (level == std::string("INFO") ? notes : warnings).push_back(sentence);
+  };
   made.make_replica = [this](stage_id stage, replica_id replica, const orchestrator_actor& owner) {
     return make(stage, replica, owner);
   };
@@ -87,9 +92,10 @@ std::optional<failure> pipeline_fixture::remove(int stage, int replica) {
   return ask<replica_outcome>(orchestrator, remove_replica{{stage}, {replica}}).problem;
 }
 
-pipeline_fixture::running_request pipeline_fixture::submit(request what) {
+pipeline_fixture::running_request pipeline_fixture::submit(request what, bool takes_back) {
   const request_id id{++last_id_};
   auto heard = std::make_shared<recording_sink>();
+  heard->takes_back = takes_back;
   const auto answers = keep(system.spawn(sink_behavior, std::shared_ptr<sink>(heard), awaited_answers(what)));
   const auto now = std::chrono::duration_cast<std::chrono::microseconds>(system.clock().now().time_since_epoch());
   caf::anon_send(orchestrator, omni::submit{id, std::move(what), now.count(), answers});

@@ -18,6 +18,7 @@ namespace omni::test {
 struct told {
   std::vector<std::string> events;                      // "register 0/1 as 2", "report 0/1", "departed 0/1", "pipeline"
   std::map<std::pair<int, int>, engine_report> reports; // merged, by (stage, replica)
+  std::int64_t unfinished = 0; // sequences of departed replicas
   pipeline_report pipeline;
   std::vector<request_timeline> timelines;
   bool stuck = false; // answers no report until it is told to print
@@ -50,7 +51,7 @@ protected:
     std::shared_ptr<recording_sink> heard;
   };
   /// Hands a request in; nothing is delivered yet.
-  running_request submit(request what);
+  running_request submit(request what, bool takes_back = false);
   static request chat(std::string_view prompt, bool text = true, bool audio = false, std::int32_t max_tokens = 8);
   void abort(request_id id, bool client_left = false) { caf::anon_send(orchestrator, abort_request{id, client_left}); }
 
@@ -68,6 +69,7 @@ protected:
   bool statistics = false; // set before start: a stand-in for the stat logger listens
   told heard_by_logger;
   std::vector<std::string> warnings; // to the operator
+  std::vector<std::string> notes;
   orchestrator_actor orchestrator;
   std::map<key, stage_replica_actor> replicas; // the latest of each id
 

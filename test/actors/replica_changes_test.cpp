@@ -192,6 +192,30 @@ TEST_F(replica_changes, a_request_that_has_spoken_fails_alone_when_its_replica_d
   EXPECT_EQ(c.heard->text(), answer("c", 8)) << "nobody is sent to the dead one";
 }
 
+TEST_F(replica_changes, an_answer_that_can_be_taken_back_is_made_anew_although_it_had_begun) {
+  statistics = true;
+  start({2, 0, 0});
+  const auto a = submit(chat("a", true, false, 60), true);
+  const auto b = submit(chat("b", true, false, 60));
+  run_until([&] { return a.heard->pieces() > 1 && b.heard->pieces() > 1; });
+  crash(0, 0);
+  run();
+  EXPECT_EQ(a.heard->text(), answer("a", 60));
+  EXPECT_FALSE(a.heard->problem());
+  EXPECT_EQ(a.heard->ends(), 1);
+  EXPECT_EQ(b.heard->text(), answer("b", 60));
+  EXPECT_EQ(heard_by_logger.unfinished, 1) << "what the lost replica worked on is counted";
+}
+
+TEST_F(replica_changes, tells_of_replicas_that_come_and_go) {
+  start({2, 0, 0});
+  remove(0, 1);
+  run();
+  EXPECT_THAT(notes, ElementsAre("Replica 1 of stage 0 drains: it gets no new requests and leaves after its last one.",
+                                 "Replica 1 of stage 0 has left."));
+  EXPECT_TRUE(warnings.empty());
+}
+
 TEST_F(replica_changes, a_request_waits_for_a_replacement_when_there_is_no_other_replica) {
   options.before_step = [](const fake_step& step) {
     if (step.runner == 0) throw device_error("The device fell off.");

@@ -69,7 +69,7 @@ TEST(replica_registry, gives_an_id_back_with_its_engine_index) {
   replica_registry registry(1);
   const auto first = registry.join(who(0, std::nullopt, 1));
   registry.join(who(0, std::nullopt, 2));
-  registry.depart({0}, {0});
+  registry.depart({0}, {0}, 0);
   EXPECT_EQ(registry.state({0}, {0}), replica_state::lost);
   const auto again = registry.join(who(0, std::nullopt, 3));
   EXPECT_EQ(again->replica, first->replica);
@@ -82,7 +82,7 @@ TEST(replica_registry, forgets_who_left_after_draining) {
   registry.join(who(0, std::nullopt, 1));
   registry.serve({0}, {0});
   ASSERT_TRUE(registry.drain({0}, {0}));
-  registry.depart({0}, {0});
+  registry.depart({0}, {0}, 0);
   EXPECT_FALSE(registry.state({0}, {0}));
   EXPECT_EQ(registry.drain({0}, {0}).error().code, errc::not_found);
 }
@@ -106,9 +106,21 @@ TEST(replica_registry, drops_the_load_of_a_lost_replica) {
   registry.join(who(0, 0, 1));
   registry.serve({0}, {0});
   registry.add_load({0}, {0}, 3);
-  registry.depart({0}, {0});
+  registry.depart({0}, {0}, 0);
   registry.add_load({0}, {0}, -3);
   EXPECT_EQ(registry.load({0}, {0}), 0);
+}
+
+TEST(replica_registry, lists_a_lost_replica_for_a_while) {
+  replica_registry registry(1);
+  ASSERT_TRUE(registry.join({{0}, {}, 1}));
+  registry.serve({0}, {0});
+  registry.depart({0}, {0}, 5'000'000);
+  ASSERT_EQ(registry.list({1}, 7'000'000).size(), 1u);
+  EXPECT_EQ(registry.list({1}, 7'000'000)[0].state, replica_state::lost);
+  EXPECT_EQ(registry.list({1}, 7'000'000)[0].up_s, 2) << "since it was lost";
+  EXPECT_EQ(registry.list({1}, 5'000'000 + lost_shown_us).size(), 1u);
+  EXPECT_TRUE(registry.list({1}, 5'000'001 + lost_shown_us).empty());
 }
 
 } // namespace

@@ -74,6 +74,21 @@ TEST_F(sink_actor_test, lets_a_request_start_over_only_while_nothing_was_heard) 
   EXPECT_EQ(ask<start_over_answer>(actor, start_over{2}), start_over_answer::complete);
 }
 
+TEST_F(sink_actor_test, lets_a_request_start_over_when_its_answer_can_be_taken_back) {
+  heard->takes_back = true;
+  start(2);
+  piece("half", true);
+  EXPECT_EQ(ask<start_over_answer>(actor, start_over{1}), start_over_answer::allowed);
+  EXPECT_EQ(heard->text(), "");
+  piece("late", false, 0);
+  piece("whole", true, 1);
+  over();
+  EXPECT_EQ(heard->ends(), 0) << "the other answer must end again too";
+  piece(" and all", true, 1);
+  EXPECT_EQ(heard->ends(), 1);
+  EXPECT_EQ(heard->text(), "whole and all");
+}
+
 TEST_F(sink_actor_test, tells_the_end_even_when_everybody_forgets_it) {
   start(1);
   piece("a");

@@ -64,6 +64,35 @@ TEST(wire, every_kind_of_payload_comes_over_bit_for_bit) {
   }
 }
 
+TEST(wire, media_come_over_bit_for_bit) {
+  auto seen = std::make_shared<media_input>();
+  seen->what = media_input::kind::video;
+  seen->samples = {0.5F, -0.25F};
+  seen->rgb = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  seen->frames = 2;
+  seen->height = 1;
+  seen->width = 2;
+  seen->frames_per_second = 2.5;
+  const auto message = bulk_of(request_medium{{9}, 1, {seen, 40}});
+  const auto back = read_medium(std::span(message).subspan(1));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->request.value, 9u);
+  EXPECT_EQ(back->attempt, 1);
+  EXPECT_EQ(back->medium.begin, 40);
+  const auto& found = *back->medium.what;
+  EXPECT_EQ(found.what, seen->what);
+  EXPECT_EQ(found.samples, seen->samples);
+  EXPECT_EQ(found.rgb, seen->rgb);
+  EXPECT_EQ(found.frames, 2);
+  EXPECT_EQ(found.height, 1);
+  EXPECT_EQ(found.width, 2);
+  EXPECT_EQ(found.frames_per_second, 2.5);
+  const std::size_t content = 2 * sizeof(float) + 12;
+  for (std::size_t cut = 1; cut < message.size() - content; ++cut)
+    EXPECT_FALSE(read_medium(std::span(message).subspan(1).first(cut))) << cut;
+  EXPECT_FALSE(read_medium(std::span(message).subspan(1).first(message.size() - content))) << "samples are missing";
+}
+
 TEST(wire, an_answer_comes_over_with_its_tokens) {
   answer_piece one;
   one.attempt = 1;

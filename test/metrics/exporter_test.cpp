@@ -148,6 +148,12 @@ TEST_F(one_engine, its_cache_is_described_once_its_size_is_known) {
             "1.0");
 }
 
+TEST_F(one_engine, that_is_lost_ends_what_it_worked_on_as_errors) {
+  join(replica(0, 0));
+  made.record(engine_departed{{0}, {0}, 3});
+  EXPECT_EQ(value("vllm:request_success_total{finished_reason=\"error\",model_name=\"m\",replica=\"0\",stage=\"0\"}"), "3.0");
+}
+
 TEST_F(one_engine, that_comes_back_with_another_cache_leaves_the_old_description_at_zero) {
   auto who = replica(0, 0);
   who.cache = cache_facts{16, 100, 0.9, "auto", true};

@@ -47,6 +47,7 @@ talker_runner::talker_runner(std::shared_ptr<const talker_model> model, double f
                      std::to_string(config.context) + " positions.");
   most_rows_ = std::min(options.max_model_len > 0 ? options.max_model_len : config.context,
                         static_cast<std::int64_t>(blocks_.free()) * block_tokens);
+  info_.max_model_len = static_cast<std::int32_t>(most_rows_);
 }
 
 void talker_runner::open(sequence_slot slot, const sequence_params& params) {

@@ -62,5 +62,32 @@ TEST(prefix_index, forgets_blocks_it_knows_and_ignores_others) {
   EXPECT_FALSE(index.find(empty_prefix, tokens{1, 2}));
 }
 
+TEST(prefix_index, equal_tokens_of_other_contents_are_not_the_same) {
+  const tokens text{1, 2, 3, 3, 3, 4};
+  const std::vector<content_mark> cat{{2, {1}}}, dog{{2, {2}}}, none;
+  prefix_index index;
+  std::vector<std::int32_t> made;
+  prefix_id parent = empty_prefix;
+  for (block_id block = 0; block < 3; ++block)
+    parent = index.insert(parent, block_key(text, cat, std::size_t(block) * 2, 2, made), block).prefix;
+  EXPECT_EQ(index.longest(text, 2, 9, cat).size(), 3u);
+  EXPECT_EQ(index.longest(text, 2, 9, dog).size(), 1u) << "what precedes the content is shared";
+  EXPECT_EQ(index.longest(text, 2, 9, none).size(), 1u);
+}
+
+TEST(prefix_index, a_block_knows_all_that_begins_in_it) {
+  const tokens text{1, 2, 3, 4};
+  std::vector<std::int32_t> made;
+  const std::vector<content_mark> both{{0, {7}}, {1, {8}}}, first{{0, {7}}};
+  const auto key = [&](const auto& marks) {
+    const auto found = block_key(text, marks, 0, 2, made);
+    return tokens(found.begin(), found.end());
+  };
+  EXPECT_EQ(key(first), (tokens{1, 2, 7, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(key(both).size(), 2u + 16u);
+  const auto later = block_key(text, both, 2, 2, made);
+  EXPECT_EQ(tokens(later.begin(), later.end()), (tokens{3, 4}));
+}
+
 } // namespace
 } // namespace omni

@@ -120,8 +120,7 @@ TEST(flags, a_wrong_flag_is_one_sentence_with_the_nearest_known_one) {
                                              {"a.gguf", "b.gguf"},
                                              {"--log-stats", "--disable-log-stats"},
                                              {"--log-request-timing", "--disable-log-stats"},
-                                             {"--metrics-labels", "replica"},
-                                             {"--model", "a.gguf", "--deploy-config", "b.yaml"}}) {
+                                             {"--metrics-labels", "replica"}}) {
     const std::string text = complaint(arguments);
     EXPECT_NE(text, "accepted") << arguments.front();
     EXPECT_TRUE(text.ends_with('.')) << text;

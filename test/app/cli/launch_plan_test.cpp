@@ -1,5 +1,7 @@
 #include "app/cli/launch_plan.hpp"
 
+#include "test/support/golden.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -57,7 +59,7 @@ TEST_F(launch_plan_test, without_flags_the_default_pipeline_is_served) {
 }
 
 TEST_F(launch_plan_test, every_built_in_pipeline_is_valid) {
-  EXPECT_EQ(builtin_pipeline_names(), "piper, smollm2-piper");
+  EXPECT_EQ(builtin_pipeline_names(), "piper, qwen3-omni-thinker, qwen3-omni, smollm2-piper");
   const auto got = plan({"--deploy-config", "piper"});
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->config.stages.size(), 2U);
@@ -89,6 +91,39 @@ TEST_F(launch_plan_test, one_voice_is_two_stages) {
   EXPECT_EQ(got->served_names, std::vector<std::string>{"joe"});
 }
 
+TEST_F(launch_plan_test, a_model_fills_the_stages_that_name_none) {
+  write("p.yaml",
+        "stages:\n  - model_stage: thinker\n    final_output_type: text\n  - model_stage: talker\n    model: v.onnx\n");
+  const auto got = plan({"--deploy-config", "p.yaml", "--model", "a.gguf"});
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(got->config.stages[0].model, (folder / "a.gguf").string());
+  EXPECT_EQ(got->config.stages[1].model, (folder / "v.onnx").string());
+  EXPECT_EQ(got->served_names, std::vector<std::string>{"a.gguf"});
+  const auto none = plan({"--deploy-config", "p.yaml"});
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("--model"), std::string::npos) << none.error().message;
+  const auto useless = plan({"--deploy-config", "piper", "--model", "a.gguf"});
+  ASSERT_FALSE(useless);
+  EXPECT_NE(useless.error().message.find("leave it out"), std::string::npos) << useless.error().message;
+}
+
+using golden_launch_plan_test = launch_plan_test;
+
+TEST_F(golden_launch_plan_test, a_checkpoint_with_all_stages_is_served_whole_and_without_its_voice_if_asked) {
+  const auto checkpoint = (test::golden_dir() / "qwen3_omni" / "model").lexically_normal();
+  if (!fs::exists(checkpoint)) GTEST_SKIP() << "there is no such checkpoint";
+  const auto got = plan({checkpoint.string()});
+  ASSERT_TRUE(got) << got.error().message;
+  ASSERT_EQ(got->config.stages.size(), 3U);
+  EXPECT_EQ(got->config.stages[0].final_output_type, modality::text);
+  EXPECT_EQ(got->config.stages[2].final_output_type, modality::audio);
+  for (const auto& stage : got->config.stages) EXPECT_EQ(stage.model, checkpoint.string());
+  EXPECT_FALSE(got->config.stages[1].default_sampling_params) << "the talker's own, not the text's";
+  const auto quiet = plan({checkpoint.string(), "--deploy-config", "qwen3-omni-thinker"});
+  ASSERT_TRUE(quiet) << quiet.error().message;
+  EXPECT_EQ(quiet->config.stages.size(), 1U);
+}
+
 TEST_F(launch_plan_test, a_model_that_is_not_there_is_named) {
   const auto got = plan({"b.gguf"});
   ASSERT_FALSE(got);
@@ -107,7 +142,7 @@ TEST_F(launch_plan_test, overrides_beat_flags_beat_yaml) {
   EXPECT_EQ(stage.max_num_seqs, 5);
   EXPECT_EQ(stage.max_num_batched_tokens, 200);
   EXPECT_EQ(stage.block_size, 8);
-  EXPECT_EQ(stage.default_sampling_params.temperature, 0);
+  EXPECT_EQ(stage.default_sampling_params->temperature, 0);
   EXPECT_EQ(stage.model, (folder / "a.gguf").string());
   EXPECT_EQ(got->config.max_num_requests, 9);
   EXPECT_EQ(got->served_names, std::vector<std::string>{"mine"});
@@ -152,7 +187,7 @@ TEST_F(launch_plan_test, a_directorys_generation_config_comes_below_the_yaml) {
                                     "    default_sampling_params: {top_k: 5, stop: [\"a\", \"1\"], seed: 3}\n",
                                     "p.yaml", folders);
   ASSERT_TRUE(got) << got.error().message;
-  const sampling_params& sampling = got->config.stages[0].default_sampling_params;
+  const sampling_params& sampling = *got->config.stages[0].default_sampling_params;
   EXPECT_FLOAT_EQ(sampling.temperature, 0.6F);
   EXPECT_FLOAT_EQ(sampling.top_p, 0.95F);
   EXPECT_EQ(sampling.top_k, 5);

@@ -13,6 +13,7 @@ std::shared_ptr<openai::pipeline_facts> sample_pipeline() {
   facts->text_stage = facts->text_output = stage_id{0};
   facts->audio_output = stage_id{2};
   facts->stage_names = {"thinker", "talker", "code2wav"};
+  facts->stage_sampling.resize(3);
   facts->tokenizer = &fake_tokenizer();
   facts->chat_template = std::make_shared<const text::chat_template>(
       text::chat_template::parse("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if tools "
