@@ -108,7 +108,7 @@ expected<std::unique_ptr<engine>> engine::start(engine_config config, model_load
   std::vector<stage_graph::stage> stages;
   for (auto& stage : config.stages) {
     try {
-      models.push_back(load({stage.model, stage.model_stage, stage.dtype}));
+      models.push_back(load({stage.model, stage.model_stage, stage.dtype, stage.load_format}));
     } catch (const load_error& problem) {
       return fail(errc::load_failed, problem.what());
     }

@@ -19,6 +19,7 @@ struct stage_config {
   std::optional<modality> final_output_type; // set: its output goes to the client too
   std::int32_t num_replicas = 1;             // local replicas at start; more memory for state, none for weights
   std::string dtype = "auto";                // "auto" or "float32"
+  std::string load_format = "auto";          // "auto"; "dummy": random weights, for sizing and load tests
   std::int32_t max_num_seqs = 16;            // sequences in one step
   std::int32_t max_num_batched_tokens = 512; // token budget of one step
   std::int32_t max_model_len = 0;            // 0: the checkpoint's own

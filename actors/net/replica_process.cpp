@@ -82,7 +82,7 @@ replica_process::start(const engine_config& config, replica_process_options opti
   made->pool = &process->impl_->pool;
   made->log_stats = config.log_stats;
   try {
-    made->model = load({stage.model, stage.model_stage, stage.dtype});
+    made->model = load({stage.model, stage.model_stage, stage.dtype, stage.load_format});
     made->info = made->model->make_runner(runner_options_for(stage), process->impl_->pool)->info();
   } catch (const load_error& problem) {
     return fail(errc::load_failed, problem.what());

@@ -65,6 +65,8 @@ void read_stage(yaml_fields& from, const std::string& where, const model_folders
   from.read("num_replicas", into.num_replicas, 0, 1024);
   from.read("dtype", into.dtype);
   if (into.dtype != "auto" && into.dtype != "float32") from.refuse("dtype", "must be auto or float32");
+  from.read("load_format", into.load_format);
+  if (into.load_format != "auto" && into.load_format != "dummy") from.refuse("load_format", "must be auto or dummy");
   from.read("max_num_seqs", into.max_num_seqs, 1, 65536);
   from.read("max_num_batched_tokens", into.max_num_batched_tokens, 1, max_int);
   from.read("max_model_len", into.max_model_len, 0, max_int);

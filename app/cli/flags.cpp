@@ -70,6 +70,11 @@ void add_model_flags(CLI::App& app, serve_options& into) {
   add(app, "--dtype", into.dtype, "auto: as the checkpoint stores it; float32: exact and slow")
       ->check(CLI::IsMember({"auto", "float32"}))
       ->group(group);
+  add(app, "--load-format", into.load_format,
+      "auto: the checkpoint's weights; dummy: random weights for a directory that needs only a config.json, for sizing "
+      "and load tests (docs/sizing.md)")
+      ->check(CLI::IsMember({"auto", "dummy"}))
+      ->group(group);
   add(app, "--max-model-len", into.max_model_len,
       "Most tokens of prompt and answer together (default: the checkpoint's own)")
       ->check(CLI::Range(1, max_int))

@@ -87,6 +87,7 @@ void apply_flags(const serve_options& options, engine_config& into) {
                                                               : routing_policy::least_queue_length;
   for (stage_config& stage : into.stages) {
     set(options.dtype, stage.dtype);
+    set(options.load_format, stage.load_format);
     set(options.max_num_seqs, stage.max_num_seqs);
     set(options.max_model_len, stage.max_model_len);
     set(options.max_num_batched_tokens, stage.max_num_batched_tokens);

@@ -12,8 +12,8 @@ namespace omni::cli {
 
 /// Processes of one pipeline: a head, which clients speak to, and others with replicas for it.
 struct network_options {
-  bool headless = false;                 // replicas for a head in another process; no HTTP
-  std::optional<std::int32_t> stage_id;  // headless: of the replicas; head: the only stage that it runs itself
+  bool headless = false;                // replicas for a head in another process; no HTTP
+  std::optional<std::int32_t> stage_id; // headless: of the replicas; head: the only stage that it runs itself
   std::optional<std::int32_t> replica_id;
   std::int32_t replicas = 1; // headless
   std::optional<std::string> master_address;
@@ -45,6 +45,7 @@ struct serve_options {
   double drain_timeout_s = 30;
 
   std::optional<std::string> dtype;
+  std::optional<std::string> load_format; // auto, dummy
   std::optional<std::int32_t> max_model_len;
   std::optional<std::int32_t> max_num_seqs;
   std::optional<std::int32_t> max_num_batched_tokens;

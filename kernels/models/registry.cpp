@@ -6,7 +6,9 @@
 #include "kernels/models/qwen3_omni/thinker.hpp"
 #include "kernels/models/stage_model.hpp"
 #include "kernels/models/vits/voice.hpp"
+#include "kernels/weights/dummy_checkpoint.hpp"
 #include "kernels/weights/reject.hpp"
+#include "kernels/weights/safetensors_file.hpp"
 
 #include <string_view>
 
@@ -46,12 +48,30 @@ placed_prompt stage_model::place_media(std::vector<std::int32_t> prompt,
 
 std::vector<std::string> stages_of(const std::filesystem::path& model) {
   if (model.extension() == ".onnx") return {"talker", "code2wav"};
-  if (qwen3_omni::is_checkpoint(model) && qwen3_omni::load_config(model).talker)
+  if (qwen3_omni::is_checkpoint(model) && qwen3_omni::load_config(model, true).talker)
     return {"thinker", "talker", "code2wav"};
   return {"thinker"};
 }
 
+bool wants_dummy(const stage_model_spec& spec) {
+  if (spec.load_format == "auto") return false;
+  if (spec.load_format != "dummy")
+    reject(spec.model.string(), "load_format is " + shown(spec.load_format) + ", expected auto or dummy");
+  std::error_code unreadable;
+  if (!std::filesystem::is_directory(spec.model, unreadable))
+    reject(spec.model.string(),
+           "load_format dummy needs a Hugging Face directory, of which it reads config.json; a file brings its own "
+           "weights, so leave load_format out");
+  return true;
+}
+
+std::shared_ptr<const checkpoint> open_weights(const stage_model_spec& spec) {
+  if (wants_dummy(spec)) return dummy_checkpoint::open(spec.model);
+  return safetensors_file::open(spec.model);
+}
+
 std::shared_ptr<const stage_model> load_stage_model(const stage_model_spec& spec) {
+  (void)wants_dummy(spec); // before any family that knows nothing of it
   std::string known;
   for (const auto& each : families) {
     if (each.stage == spec.stage && each.serves(spec.model)) return each.load(spec);

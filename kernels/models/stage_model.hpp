@@ -14,6 +14,8 @@
 
 namespace omni {
 
+class checkpoint;
+
 namespace text {
 class tokenizer;
 class chat_template;
@@ -21,19 +23,20 @@ class chat_template;
 
 /// Which part of which checkpoint a stage runs, and how.
 struct stage_model_spec {
-  std::filesystem::path model;  // .gguf file, Hugging Face directory, or Piper .onnx (its .json beside it)
-  std::string stage;            // "thinker" (any text decoder), "talker", "code2wav"
-  std::string dtype = "auto";   // auto: as the checkpoint stores it, 8-bit activations for quantised weights;
-                                // float32: weights and activations in F32 (slow, exact)
+  std::filesystem::path model;      // .gguf file, Hugging Face directory, or Piper .onnx (its .json beside it)
+  std::string stage;                // "thinker" (any text decoder), "talker", "code2wav"
+  std::string dtype = "auto";       // auto: as the checkpoint stores it, 8-bit activations for quantised weights;
+                                    // float32: weights and activations in F32 (slow, exact)
+  std::string load_format = "auto"; // auto: the checkpoint's weights; dummy: random ones for a config.json
 };
 
 struct runner_options {
-  std::int64_t kv_cache_bytes = 0;   // 0: enough for max_num_seqs sequences of 1024 tokens, at most 224 MiB
+  std::int64_t kv_cache_bytes = 0; // 0: enough for max_num_seqs sequences of 1024 tokens, at most 224 MiB
   std::int32_t block_size = 16;
   std::int32_t max_num_seqs = 16;
   std::int32_t max_num_batched_tokens = 512;
-  std::int32_t max_model_len = 0;    // 0: the model's own
-  unsigned max_threads = 0;          // 0: all of the pool
+  std::int32_t max_model_len = 0; // 0: the model's own
+  unsigned max_threads = 0;       // 0: all of the pool
 };
 
 /// How a stage fits into a chain.
@@ -73,5 +76,12 @@ std::vector<std::string> stages_of(const std::filesystem::path& model);
 /// Loads the part of a checkpoint that `spec` names; families are found in the registry (registry.cpp).
 /// Throws `load_error` with one sentence: file, what was expected, what was found.
 std::shared_ptr<const stage_model> load_stage_model(const stage_model_spec& spec);
+
+/// Whether `spec.load_format` asks for random weights. Throws `load_error` for what is neither "auto" nor "dummy", and
+/// for random weights of anything but a folder.
+bool wants_dummy(const stage_model_spec& spec);
+
+/// The weights of the Hugging Face folder `spec.model`, or random ones. Throws `load_error`.
+std::shared_ptr<const checkpoint> open_weights(const stage_model_spec& spec);
 
 } // namespace omni

@@ -12,7 +12,8 @@
 
 namespace omni {
 
-/// A file or folder of named tensors, mapped into memory. Immutable, so any thread may read it.
+/// A file or folder of named tensors, mapped into memory. Immutable, so any thread may read it, except where a class
+/// says otherwise (dummy_checkpoint.hpp).
 ///
 /// Tensors are views into the mapping: row-major, slowest axis first, read-only, valid while the checkpoint lives.
 /// They are aligned no better than the file made them, perhaps to a single byte: copy, or use `read_f32` (convert.hpp),
@@ -27,7 +28,7 @@ public:
   /// All names, sorted.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
   /// The tensor of that name and exactly that shape; throws `load_error` naming file, tensor, expected, found.
-  [[nodiscard]] tensor get(std::string_view name, const shape& expected) const;
+  [[nodiscard]] virtual tensor get(std::string_view name, const shape& expected) const;
 };
 
 /// What the readers of mapped files share: a table of views, and what keeps the memory below them.

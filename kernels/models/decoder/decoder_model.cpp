@@ -1,21 +1,35 @@
 #include "kernels/models/decoder/decoder_model.hpp"
 
+#include "kernels/models/decoder/stand_in_text.hpp"
 #include "kernels/ops/embed.hpp"
 #include "kernels/runtime/ar_runner.hpp"
 #include "kernels/weights/reject.hpp"
-#include "kernels/weights/safetensors_file.hpp"
 
 #include <algorithm>
 
 namespace omni {
 namespace {
 
-decoder_source open_folder(const std::filesystem::path& folder) {
+decoder_text read_text(const std::filesystem::path& folder, const hf_config& c, const decoder_config& config,
+                       bool dummy) {
+  if (!dummy || std::filesystem::exists(folder / "tokenizer.json")) return load_decoder_text(folder);
+  const auto first = [](const auto& ids) {
+    return ids.empty() ? std::nullopt : std::optional(static_cast<std::int32_t>(ids.front()));
+  };
+  return stand_in_text(config.vocab, first(c.ints("bos_token_id")), first(config.eos_ids), c.where());
+}
+
+decoder_source open_folder(const stage_model_spec& spec) {
+  const auto& folder = spec.model;
+  const bool dummy = wants_dummy(spec);
   std::optional<hf_config> generation;
   if (std::filesystem::exists(folder / "generation_config.json"))
     generation = hf_config::load(folder / "generation_config.json");
-  auto config = decoder_config_from(hf_config::load(folder / "config.json"), generation);
-  return {safetensors_file::open(folder), {}, std::move(config), load_decoder_text(folder)};
+  const auto c = hf_config::load(folder / "config.json");
+  auto config = decoder_config_from(c, generation);
+  if (dummy && !config.tied) config.tied = false; // as in all families where the file does not say it
+  auto text = read_text(folder, c, config, dummy);
+  return {open_weights(spec), {}, std::move(config), std::move(text)};
 }
 
 decoder_source open_gguf(const std::filesystem::path& path) {
@@ -25,9 +39,9 @@ decoder_source open_gguf(const std::filesystem::path& path) {
   return {std::move(file), name_style::gguf, std::move(config), std::move(text)};
 }
 
-decoder_source open(const std::filesystem::path& model) {
+decoder_source open(const stage_model_spec& spec) {
   std::error_code unreadable; // then the reader says why
-  return std::filesystem::is_directory(model, unreadable) ? open_folder(model) : open_gguf(model);
+  return std::filesystem::is_directory(spec.model, unreadable) ? open_folder(spec) : open_gguf(spec.model);
 }
 
 void observe(const decoder_step& step, const char* name, const tensor& value) {
@@ -44,7 +58,7 @@ bool wants_f32(const stage_model_spec& spec) {
 
 std::shared_ptr<const decoder_model> decoder_model::load(const stage_model_spec& spec) {
   const bool as_f32 = wants_f32(spec);
-  return load(open(spec.model), as_f32);
+  return load(open(spec), as_f32);
 }
 
 std::shared_ptr<const decoder_model> decoder_model::load(decoder_source source, bool as_f32) {

@@ -2,7 +2,6 @@
 
 #include "kernels/models/decoder/decoder_model.hpp"
 #include "kernels/weights/reject.hpp"
-#include "kernels/weights/safetensors_file.hpp"
 
 #include <algorithm>
 
@@ -80,10 +79,10 @@ std::string code2wav::problem_of(const payload& frames) const {
 
 std::shared_ptr<const stage_model> load_code2wav(const stage_model_spec& spec) {
   (void)wants_f32(spec); // it always is
-  const auto config = load_config(spec.model);
+  const auto config = load_config(spec.model, wants_dummy(spec));
   if (!config.code2wav)
     reject(config.where, "this checkpoint does not speak (enable_audio_output is false); run its thinker alone");
-  return std::make_shared<code2wav_stage>(*config.code2wav, *safetensors_file::open(spec.model));
+  return std::make_shared<code2wav_stage>(*config.code2wav, *open_weights(spec));
 }
 
 } // namespace omni::qwen3_omni

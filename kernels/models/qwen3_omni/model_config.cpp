@@ -92,7 +92,12 @@ vision_config read_vision(const hf_config& c) {
   return v;
 }
 
-void read_pixel_limits(const std::filesystem::path& folder, vision_config& v) {
+void read_pixel_limits(const std::filesystem::path& folder, bool config_alone, vision_config& v) {
+  if (config_alone && !std::filesystem::exists(folder / "preprocessor_config.json")) {
+    v.min_pixels = 3136;
+    v.max_pixels = 12'845'056;
+    return;
+  }
   const auto c = hf_config::load(folder / "preprocessor_config.json");
   const auto size = c.find_child("size"); // newer files
   const bool inside = size && size->has("shortest_edge");
@@ -206,7 +211,7 @@ bool is_checkpoint(const std::filesystem::path& path) {
   return hf_config::load(config).string_or("model_type", "") == model_type;
 }
 
-model_config load_config(const std::filesystem::path& folder) {
+model_config load_config(const std::filesystem::path& folder, bool config_alone) {
   const auto top = hf_config::load(folder / "config.json");
   if (const auto type = top.string_or("model_type", ""); type != model_type)
     reject(top.where(), "expected the model_type " + shown(model_type) + ", found " + shown(type));
@@ -225,7 +230,7 @@ model_config load_config(const std::filesystem::path& folder) {
   m.positions_per_second = thinker.required_float("position_id_per_seconds");
   m.audio = read_audio(thinker.child("audio_config"));
   m.vision = read_vision(thinker.child("vision_config"));
-  read_pixel_limits(folder, m.vision);
+  read_pixel_limits(folder, config_alone, m.vision);
   for (const auto width : {m.audio.out, m.vision.out})
     if (width != m.thinker.hidden)
       reject(m.where, "an encoder makes rows of " + std::to_string(width) +

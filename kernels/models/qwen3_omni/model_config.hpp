@@ -103,7 +103,8 @@ inline constexpr const char* model_type = "qwen3_omni_moe";
 bool is_checkpoint(const std::filesystem::path& path);
 
 /// Reads a checkpoint folder. A missing key is an error: the reference's defaults are those of no published model.
+/// `config_alone`: config.json may be all there is; the limits of pictures then are those of the published checkpoint.
 /// Throws `load_error`.
-model_config load_config(const std::filesystem::path& folder);
+model_config load_config(const std::filesystem::path& folder, bool config_alone = false);
 
 } // namespace omni::qwen3_omni

@@ -3,7 +3,6 @@
 #include "kernels/models/decoder/decoder_model.hpp"
 #include "kernels/models/qwen3_omni/talker_runner.hpp"
 #include "kernels/weights/reject.hpp"
-#include "kernels/weights/safetensors_file.hpp"
 
 #include <algorithm>
 
@@ -50,10 +49,10 @@ private:
 
 std::shared_ptr<const stage_model> load_talker(const stage_model_spec& spec) {
   const bool as_f32 = wants_f32(spec);
-  const auto config = load_config(spec.model);
+  const auto config = load_config(spec.model, wants_dummy(spec));
   if (!config.talker)
     reject(config.where, "this checkpoint does not speak (enable_audio_output is false); run its thinker alone");
-  return std::make_shared<talker_stage>(config, *safetensors_file::open(spec.model), as_f32);
+  return std::make_shared<talker_stage>(config, *open_weights(spec), as_f32);
 }
 
 } // namespace omni::qwen3_omni

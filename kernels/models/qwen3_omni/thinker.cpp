@@ -1,10 +1,10 @@
 #include "kernels/models/qwen3_omni/thinker.hpp"
 
+#include "kernels/models/decoder/stand_in_text.hpp"
 #include "kernels/models/qwen3_omni/audio_encoder.hpp"
 #include "kernels/models/qwen3_omni/encoded_media.hpp"
 #include "kernels/models/qwen3_omni/vision_encoder.hpp"
 #include "kernels/runtime/ar_runner.hpp"
-#include "kernels/weights/safetensors_file.hpp"
 
 #include <algorithm>
 
@@ -113,21 +113,46 @@ private:
   std::shared_ptr<const thinker_reader> reader_;
 };
 
+decoder_text read_text(const stage_model_spec& spec, const model_config& config) {
+  if (!wants_dummy(spec) || std::filesystem::exists(spec.model / "tokenizer.json"))
+    return load_decoder_text(spec.model);
+  const token_ids& t = config.tokens;
+  stand_in_tokens wanted{config.thinker.vocab,
+                         {{"<|im_start|>", t.im_start},
+                          {"<|im_end|>", config.thinker.eos_ids.front()},
+                          {"<|audio_start|>", {}},
+                          {"<|audio_pad|>", t.audio_pad},
+                          {"<|audio_end|>", {}},
+                          {"<|vision_start|>", {}},
+                          {"<|image_pad|>", t.image_pad},
+                          {"<|video_pad|>", t.video_pad},
+                          {"<|vision_end|>", {}},
+                          {"<tts_pad>", t.tts_pad},
+                          {"<tts_text_bos>", t.tts_bos},
+                          {"<tts_text_eod>", t.tts_eos}},
+                         {{"system", t.system}, {"user", t.user}, {"assistant", t.assistant}}};
+  return stand_in_text(std::move(wanted), config.where);
+}
+
+std::shared_ptr<const decoder_model> load_decoder(const model_config& config, decoder_text text,
+                                                  std::shared_ptr<const checkpoint> file, bool as_f32) {
+  return decoder_model::load(
+      decoder_source{std::move(file), {"thinker.model", "thinker.lm_head"}, config.thinker, std::move(text)}, as_f32);
+}
+
 } // namespace
 
 std::shared_ptr<const decoder_model> load_thinker_decoder(const std::filesystem::path& folder,
                                                           const model_config& config,
                                                           std::shared_ptr<const checkpoint> file, bool as_f32) {
-  return decoder_model::load(
-      decoder_source{std::move(file), {"thinker.model", "thinker.lm_head"}, config.thinker, load_decoder_text(folder)},
-      as_f32);
+  return load_decoder(config, load_decoder_text(folder), std::move(file), as_f32);
 }
 
 std::shared_ptr<const stage_model> load_thinker(const stage_model_spec& spec) {
   const bool as_f32 = wants_f32(spec);
-  const auto config = load_config(spec.model);
-  const auto file = safetensors_file::open(spec.model);
-  return std::make_shared<thinker_stage>(load_thinker_decoder(spec.model, config, file, as_f32),
+  const auto config = load_config(spec.model, wants_dummy(spec));
+  const auto file = open_weights(spec);
+  return std::make_shared<thinker_stage>(load_decoder(config, read_text(spec, config), file, as_f32),
                                          std::make_shared<encoders>(config, *file, as_f32));
 }
 

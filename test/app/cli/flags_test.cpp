@@ -60,6 +60,8 @@ TEST(flags, values_arrive) {
                               "1",
                               "--dtype",
                               "float32",
+                              "--load-format",
+                              "dummy",
                               "--threads",
                               "2",
                               "--seed",
@@ -77,6 +79,7 @@ TEST(flags, values_arrive) {
   EXPECT_EQ(options->max_num_queued_reqs, 7);
   EXPECT_EQ(options->drain_timeout_s, 1);
   EXPECT_EQ(options->dtype, "float32");
+  EXPECT_EQ(options->load_format, "dummy");
   EXPECT_EQ(options->threads, 2);
   EXPECT_EQ(options->seed, 9U);
 }
@@ -105,6 +108,7 @@ TEST(flags, a_wrong_flag_is_one_sentence_with_the_nearest_known_one) {
                                              {"--port"},
                                              {"--max-num-seqs", "0"},
                                              {"--dtype", "int3"},
+                                             {"--load-format", "gguf"},
                                              {"--allowed-origins", "[\"http://a\"]"},
                                              {"--wibble"},
                                              {"--drain-timeout", "nan"},

@@ -241,6 +241,7 @@ TEST_F(launch_plan_test, hostile_yaml_ends_in_one_sentence) {
         one_stage + "    model: [a]\n",
         one_stage + "    max_num_seqs: 3\n    max_num_seqs: 4\n",
         one_stage + "    dtype: int4\n",
+        one_stage + "    load_format: random\n",
         one_stage + "async_chunk: false\n",
         one_stage + "? [a]\n: b\n",
         std::string("stages: ") + std::string(10'000, '['),
