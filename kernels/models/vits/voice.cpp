@@ -121,4 +121,21 @@ std::shared_ptr<const stage_model> load_code2wav(const stage_model_spec& spec) {
   return std::make_shared<code2wav_stage>(open_voice(spec));
 }
 
+stage_cost cost_of_voice(const stage_model_spec& spec, const cost_question&) {
+  const auto file = onnx_file::open(spec.model);
+  stage_cost made;
+  if (spec.stage == "talker") {
+    double values = 0;
+    for (const auto& name : file->names()) values += static_cast<double>(file->find(name)->values());
+    made.parts = {{"voice, both stages", {values, sizeof(float) * values}}};
+    made.notes.emplace_back(
+        "Steps of a Piper voice are not modelled: the voice has no KV cache, and its work grows with the "
+        "sound that it makes.");
+  } else {
+    made.notes.emplace_back(
+        "Its weights are counted with the talker, which has the same file; steps are not modelled.");
+  }
+  return made;
+}
+
 } // namespace omni::vits

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/models/stage_model.hpp"
+#include "kernels/models/stage_cost.hpp"
 
 #include <memory>
 
@@ -11,5 +11,9 @@ namespace omni::vits {
 std::shared_ptr<const stage_model> load_talker(const stage_model_spec& spec);
 /// "code2wav": vocoder frames in, samples out. Throws `load_error`.
 std::shared_ptr<const stage_model> load_code2wav(const stage_model_spec& spec);
+
+/// What the header of the file says: its weights, in F32 as they are held. Both halves lie in one file, so they are
+/// counted with the talker. Throws `load_error`.
+stage_cost cost_of_voice(const stage_model_spec& spec, const cost_question& question);
 
 } // namespace omni::vits

@@ -2,7 +2,9 @@
 #include "test/kernels/models/decoder/decoder_driver.hpp"
 #include "test/kernels/weights/file_builder.hpp"
 
+#include "kernels/models/decoder/decoder_cost.hpp"
 #include "kernels/text/chat_template.hpp"
+#include "kernels/weights/dummy_checkpoint.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -45,6 +47,22 @@ TEST(dummy_weights, every_family_computes_from_a_configuration_alone) {
       EXPECT_TRUE(std::all_of(logits.begin(), logits.end(), [](float v) { return std::isfinite(v); })) << family;
       const auto [low, high] = std::minmax_element(logits.begin(), logits.end());
       EXPECT_GT(*high - *low, 1e-3F) << family << ": all logits are equal";
+    }
+}
+
+TEST(dummy_weights, the_cost_model_counts_what_loading_asks_for) {
+  for (const std::string family : {"llama", "qwen2", "qwen3", "qwen3_moe"})
+    for (const bool tied : {false, true}) {
+      auto json_config = config_of(family);
+      json_config["tie_word_embeddings"] = tied;
+      const auto config = decoder_config_from(hf_config::parse(json_config.dump(), "config.json"), {});
+      const dummy_checkpoint file("a folder", dtype::bf16);
+      (void)load_decoder_weights(config, file, {}, false);
+      double values = 0;
+      for (const auto& name : file.names()) values += static_cast<double>(file.find(name)->values());
+      const auto cost = cost_of(config, 2.0);
+      EXPECT_EQ(cost.held().values, values) << family;
+      EXPECT_EQ(cost.held().bytes, 2 * values) << family;
     }
 }
 
