@@ -112,6 +112,23 @@ void add_server_flags(CLI::App& app, serve_options& into) {
       ->group(group);
 }
 
+void add_plan_flags(CLI::App& app, serve_options& into) {
+  const std::string group = "Planning (docs/sizing.md)";
+  app.add_flag("--plan", into.plan,
+               "Load and serve nothing: print what each stage takes and needs at least on a device, and how many "
+               "streams fit")
+      ->group(group);
+  app.add_option("--plan-device", into.plan_device,
+                 "Device of the plan: h200, h100, a100, l40s, cpu (this machine, timed; the default), or "
+                 "GB/S,TFLOP/S,GIB")
+      ->check(not_empty)
+      ->group(group);
+  add(app, "--plan-context", into.plan_context,
+      "Tokens of a stream in the plan (default: as many as each stage takes, and steps without keys and values)")
+      ->check(CLI::Range(1, max_int))
+      ->group(group);
+}
+
 void add_engine_flags(CLI::App& app, serve_options& into) {
   const std::string group = "Scheduling and memory";
   add(app, "--max-num-seqs", into.max_num_seqs, "Sequences that one step of a stage works on (default 16)")
@@ -256,6 +273,7 @@ expected<std::variant<serve_options, early_exit>> parse_flags(const std::vector<
   app.set_version_flag("--version", "omni-serve " + version);
   app.get_formatter()->column_width(36);
   add_model_flags(app, into);
+  add_plan_flags(app, into);
   add_server_flags(app, into);
   add_engine_flags(app, into);
   add_statistics_flags(app, into);
@@ -276,6 +294,8 @@ expected<std::variant<serve_options, early_exit>> parse_flags(const std::vector<
     return fail(errc::invalid_request,
                 "--log-request-timing and --disable-log-stats exclude each other: the lines come from the statistics.");
   if (const auto problem = contradiction(into.network)) return fail(errc::invalid_request, *problem);
+  if (!into.plan && (!into.plan_device.empty() || into.plan_context))
+    return fail(errc::invalid_request, "--plan-device and --plan-context are for --plan: add it, or leave them out.");
   return into;
 }
 

@@ -37,6 +37,10 @@ struct serve_options {
   std::vector<std::string> served_model_names; // empty: derived from model or pipeline
   std::string chat_template;                   // Jinja file; empty: the checkpoint's own
 
+  bool plan = false;                        // print what the stages cost, and end
+  std::string plan_device;                  // see find_machine
+  std::optional<std::int32_t> plan_context; // tokens of a stream
+
   std::string host = "127.0.0.1";
   std::uint16_t port = 8000;
   std::vector<std::string> api_keys;

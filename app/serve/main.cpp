@@ -1,5 +1,7 @@
+#include "actors/cores.hpp"
 #include "actors/net/socket.hpp"
 #include "app/cli/launch_plan.hpp"
+#include "app/cli/plan.hpp"
 #include "app/cli/text_file.hpp"
 #include "app/http/server.hpp"
 #include "app/openai/endpoints.hpp"
@@ -140,11 +142,22 @@ void drain(http::server& server, openai::context& context, stop_signals& signals
   }
 }
 
+int print_plan(const cli::serve_options& options, const engine_config& config) {
+  const unsigned threads = config.threads > 0 ? unsigned(config.threads) : cores_of_process();
+  const auto on = cli::find_machine(options.plan_device, threads);
+  if (!on) return complain(on.error());
+  const auto text = cli::describe_costs(config, *on, options.plan_context);
+  if (!text) return complain(text.error());
+  std::fputs(text->c_str(), stdout);
+  return 0;
+}
+
 int serve(const cli::serve_options& options) {
   stop_signals signals;
   raise_file_limit();
   auto plan = cli::make_launch_plan(options, folders_of_environment());
   if (!plan) return complain(plan.error());
+  if (options.plan) return print_plan(options, plan->config);
   plan->config.version = program_version;
   if (options.network.headless) return serve_replicas(options, plan->config, signals);
   for (const stage_config& stage : plan->config.stages)

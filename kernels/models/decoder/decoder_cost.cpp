@@ -121,8 +121,9 @@ void add_decoder_steps(const decoder_cost& cost, const cost_question& question, 
     to.steps.push_back(step);
   }
   const auto tokens = static_cast<double>(question.max_num_batched_tokens);
+  const double without_head = cost.flops_per_token() - 2.0 * cost.head.values; // only the last token needs logits
   to.steps.push_back({"prefill, " + counted(question.max_num_batched_tokens, "token"), cost.bytes_read(tokens), 0.0,
-                      tokens * cost.flops_per_token(), tokens, "tokens"});
+                      tokens * without_head + 2.0 * cost.head.values, tokens, "tokens"});
 }
 
 stage_cost cost_of_decoder_stage(const stage_model_spec& spec, const cost_question& question) {

@@ -192,7 +192,7 @@ stage_cost cost_of_talker(const stage_model_spec& spec, const cost_question& que
   made.parts = {{"decoder", decoder.held()},
                 {"projections", {2 * projection, 2 * bytes * projection}},
                 {"code predictor", {predictor.values, bytes * predictor.values}},
-                {"the thinker's embedding, again", {table, bytes * table}}};
+                {"a copy of the thinker's embedding", {table, bytes * table}}};
   made.context = c.decoder.context;
   add_decoder_steps(decoder, question, bytes, made);
   for (auto& step : made.steps)

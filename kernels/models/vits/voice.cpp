@@ -127,7 +127,7 @@ stage_cost cost_of_voice(const stage_model_spec& spec, const cost_question&) {
   if (spec.stage == "talker") {
     double values = 0;
     for (const auto& name : file->names()) values += static_cast<double>(file->find(name)->values());
-    made.parts = {{"voice, both stages", {values, sizeof(float) * values}}};
+    made.parts = {{"both stages of the voice", {values, sizeof(float) * values}}};
     made.notes.emplace_back(
         "Steps of a Piper voice are not modelled: the voice has no KV cache, and its work grows with the "
         "sound that it makes.");

@@ -93,6 +93,16 @@ TEST(flags, statistics_are_on_unless_they_are_disabled) {
   EXPECT_EQ(parse({"--metrics-labels", "engine"})->metrics_labels, "engine");
 }
 
+TEST(flags, a_plan_has_flags_of_its_own) {
+  const auto options = parse({"--plan", "--plan-device", "h200", "--plan-context", "4096", "a.gguf"});
+  ASSERT_TRUE(options);
+  EXPECT_TRUE(options->plan);
+  EXPECT_EQ(options->plan_device, "h200");
+  EXPECT_EQ(options->plan_context, 4096);
+  EXPECT_FALSE(parse({"a.gguf"})->plan);
+  EXPECT_NE(complaint({"--plan-device", "h200"}).find("add it"), std::string::npos);
+}
+
 TEST(flags, a_key_or_a_name_does_not_swallow_the_model) {
   EXPECT_EQ(parse({"--api-key", "secret", "a.gguf"})->model, "a.gguf");
   EXPECT_EQ(parse({"--served-model-name", "m", "a.gguf"})->model, "a.gguf");
