@@ -1,14 +1,14 @@
 #include "app/cli/machine.hpp"
 
-#include "kernels/core/buffer.hpp"
-#include "kernels/core/thread_pool.hpp"
+#include "kernels/core/check.hpp"
 #include "kernels/cpu/roofs.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
+#include <span>
 #include <unistd.h>
 
 namespace omni::cli {
@@ -38,40 +38,40 @@ double seconds_of(Work&& work) {
 
 } // namespace
 
-machine time_this_machine(unsigned threads) {
-  constexpr std::size_t values = std::size_t{32} << 20U; // 128 MiB, more than caches hold
-  constexpr int passes = 5;
-  const buffer memory(values * sizeof(float));
-  auto* const data = reinterpret_cast<float*>(memory.data());
-  thread_pool pool(threads);
-  thread_pool::lane lane(pool);
-  const thread_pool::lane::step step(lane, 0);
-  const auto pieces = static_cast<std::int64_t>(threads);
-  const std::size_t each = values / threads;
-  lane.parallel(pieces, [&](std::int64_t i) { std::fill_n(data + static_cast<std::size_t>(i) * each, each, 1.0F); });
-  machine made{"this machine", 0, 0,
-               static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE))};
-  std::atomic<bool> all_read{true};
-  std::atomic<std::int64_t> done{0};
-  for (int pass = 0; pass < passes; ++pass) {
+machine_timer::machine_timer(unsigned threads)
+    : pool_(threads), lane_(pool_),
+      memory_(std::size_t{32} << 20U, 1.0F), best_{"this machine", 0, 0,
+                                                   double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE))} {}
+
+void machine_timer::pass() {
+  constexpr std::int64_t rounds = 500'000, windows = 4;
+  const thread_pool::lane::step step(lane_, 0);
+  const auto threads = std::int64_t{lane_.threads()};
+  const std::size_t each = memory_.size() / std::size_t(windows * threads);
+  std::vector<float> sums(std::size_t(threads), 0.0F);
+  std::vector<std::int64_t> done(std::size_t(threads), 0);
+  for (std::int64_t window = 0; window < windows; ++window) {
     const double reading = seconds_of([&] {
-      lane.parallel(pieces, [&](std::int64_t i) {
-        if (!(cpu::read_all({data + static_cast<std::size_t>(i) * each, each}) > 0)) all_read = false;
+      lane_.parallel(threads, [&](std::int64_t i) {
+        sums[std::size_t(i)] =
+            cpu::read_all(std::span(memory_).subspan(std::size_t(window * threads + i) * each, each));
       });
     });
-    done = 0;
-    const double computing =
-        seconds_of([&] { lane.parallel(pieces, [&](std::int64_t) { done += cpu::multiply_add_rounds(2'000'000); }); });
-    made.bytes_per_s =
-        std::max(made.bytes_per_s, static_cast<double>(pieces) * static_cast<double>(each * sizeof(float)) / reading);
-    made.flops_per_s = std::max(made.flops_per_s, 2.0 * static_cast<double>(done) / computing);
+    const double computing = seconds_of([&] {
+      lane_.parallel(threads, [&](std::int64_t i) { done[std::size_t(i)] = cpu::multiply_add_rounds(rounds); });
+    });
+    OMNI_CHECK(std::ranges::all_of(sums, [](float sum) { return sum > 0; }), "sums of ones are positive");
+    best_.bytes_per_s = std::max(best_.bytes_per_s, double(std::size_t(threads) * each * sizeof(float)) / reading);
+    best_.flops_per_s = std::max(best_.flops_per_s, 2.0 * double(std::reduce(done.begin(), done.end())) / computing);
   }
-  OMNI_CHECK(all_read, "sums of ones are positive");
-  return made;
 }
 
 expected<machine> find_machine(const std::string& named, unsigned threads) {
-  if (named.empty() || named == "cpu") return time_this_machine(threads);
+  if (named.empty() || named == "cpu") {
+    machine_timer here(threads);
+    for (int pass = 0; pass < 5; ++pass) here.pass();
+    return here.best();
+  }
   for (const auto& each : known_devices)
     if (named == each.name) return machine{named, each.gb_per_s * 1e9, each.tflop_per_s * 1e12, each.gib * gib};
   double bandwidth = 0, flops = 0, memory = 0;

@@ -109,7 +109,7 @@ constexpr const char* tiny_sizes = R"({
 constexpr const char* half_billion_sizes = R"({
   "thinker_config": {
     "text_config": {
-      "hidden_size": 512, "num_hidden_layers": 12, "num_attention_heads": 8, "num_experts": 32, "num_experts_per_tok": 4,
+      "hidden_size": 512, "num_hidden_layers": 10, "num_attention_heads": 8, "num_experts": 32, "num_experts_per_tok": 4,
       "moe_intermediate_size": 256, "vocab_size": 152064
     },
     "audio_config": {
