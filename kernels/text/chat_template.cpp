@@ -61,6 +61,22 @@ std::optional<std::string> named_template(const nlohmann::json& list, const std:
   return chosen;
 }
 
+// Not the ordered kind: its objects take quadratic time to read.
+nlohmann::json object_in(const std::string& text, const std::string& where) {
+  nlohmann::json read = nlohmann::json::parse(text, nullptr, false);
+  if (!read.is_object()) throw load_error(where + ": expected a JSON object; get the file again.");
+  return read;
+}
+
+/// The member `chat_template`: a text, or a list of named ones.
+std::optional<std::string> template_in(const nlohmann::json& object, const std::string& where) {
+  const auto found = object.find("chat_template");
+  if (found == object.end() || found->is_null()) return std::nullopt;
+  if (found->is_string()) return found->get<std::string>();
+  if (found->is_array()) return named_template(*found, where);
+  throw load_error(where + ": chat_template should be a string or a list, found " + found->type_name() + ".");
+}
+
 } // namespace
 
 struct chat_template::program {
@@ -103,26 +119,28 @@ marked_text chat_template::render(const json& variables, const std::optional<std
 }
 
 chat_template_files find_chat_template(const std::optional<std::string>& tokenizer_config,
-                                       std::optional<std::string> jinja_file, const std::string& where) {
-  chat_template_files found{std::move(jinja_file), json::object()};
+                                       std::optional<std::string> jinja_file,
+                                       const std::optional<std::string>& json_file, const std::string& folder) {
+  chat_template_files found{std::move(jinja_file), folder + "/chat_template.jinja", json::object()};
+  const auto look_in = [&found](const nlohmann::json& object, const std::string& where) {
+    if (found.source) return;
+    found.where = where;
+    found.source = template_in(object, where);
+  };
+  if (json_file) {
+    const std::string where = folder + "/chat_template.json";
+    look_in(object_in(*json_file, where), where);
+  }
   if (!tokenizer_config) return found;
-  // Not the ordered kind: its objects take quadratic time to read.
-  const nlohmann::json config = nlohmann::json::parse(*tokenizer_config, nullptr, false);
-  if (!config.is_object()) throw load_error(where + ": expected a JSON object; get the file again.");
+  const std::string where = folder + "/tokenizer_config.json";
+  const nlohmann::json config = object_in(*tokenizer_config, where);
   for (const char* name : {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"})
     if (auto content = config.contains(name) ? token_content(config[name]) : std::nullopt)
       found.constants[name] = *content;
   if (const auto more = config.find("additional_special_tokens"); more != config.end() && more->is_array())
     for (const nlohmann::json& token : *more)
       if (auto content = token_content(token)) found.constants["additional_special_tokens"].push_back(*content);
-  const auto in_config = config.find("chat_template");
-  if (found.source || in_config == config.end() || in_config->is_null()) return found;
-  if (in_config->is_string())
-    found.source = in_config->get<std::string>();
-  else if (in_config->is_array())
-    found.source = named_template(*in_config, where);
-  else
-    throw load_error(where + ": chat_template should be a string or a list, found " + in_config->type_name() + ".");
+  look_in(config, where);
   return found;
 }
 

@@ -43,13 +43,16 @@ private:
 /// The template of a Hugging Face directory and the special tokens that it may print.
 struct chat_template_files {
   std::optional<std::string> source; // absent: the model has none
+  std::string where;                 // its file
   nlohmann::ordered_json constants;  // bos_token, eos_token, ... by name
 };
 
-/// Finds the template: `jinja_file` (chat_template.jinja) if there is one, else the one in `tokenizer_config`
-/// (tokenizer_config.json), which may be a list of named ones: then "default", else the first. Either text may be
-/// absent. Throws `load_error` naming `where` when the config is not what it should be.
+/// Finds the template: `jinja_file` (chat_template.jinja) if there is one, else the one in `json_file`
+/// (chat_template.json, which models with sounds or pictures have), else the one in `tokenizer_config`
+/// (tokenizer_config.json). The latter two may hold a list of named ones: then "default", else the first. Each text may
+/// be absent. Throws `load_error` naming `folder` when a file is not what it should be.
 chat_template_files find_chat_template(const std::optional<std::string>& tokenizer_config,
-                                       std::optional<std::string> jinja_file, const std::string& where);
+                                       std::optional<std::string> jinja_file,
+                                       const std::optional<std::string>& json_file, const std::string& folder);
 
 } // namespace omni::text

@@ -63,10 +63,10 @@ decoder_text load_decoder_text(const std::filesystem::path& folder) {
   decoder_text text;
   const auto path = folder / "tokenizer.json";
   text.tokens = std::make_unique<text::tokenizer>(text::tokenizer::from_json(read_text(path), path.string()));
-  const auto config = folder / "tokenizer_config.json", jinja = folder / "chat_template.jinja";
-  auto found = text::find_chat_template(read_if_there(config), read_if_there(jinja), config.string());
-  const auto& origin = std::filesystem::exists(jinja) ? jinja : config;
-  if (found.source) text.chat = parse(*found.source, origin.string(), std::move(found.constants));
+  auto found = text::find_chat_template(read_if_there(folder / "tokenizer_config.json"),
+                                        read_if_there(folder / "chat_template.jinja"),
+                                        read_if_there(folder / "chat_template.json"), folder.string());
+  if (found.source) text.chat = parse(*found.source, found.where, std::move(found.constants));
   return text;
 }
 

@@ -15,7 +15,7 @@ struct decoder_text {
   std::unique_ptr<const text::chat_template> chat; // null if the checkpoint has none
 };
 
-/// From tokenizer.json, and the template in chat_template.jinja or tokenizer_config.json. Throws `load_error`.
+/// From tokenizer.json, and the template that `find_chat_template` finds beside it. Throws `load_error`.
 decoder_text load_decoder_text(const std::filesystem::path& folder);
 /// From `tokenizer.*` of the metadata.
 decoder_text load_decoder_text(const gguf_file& file);

@@ -229,8 +229,9 @@ TEST(chat_template, long_chats_are_rendered) {
 }
 
 TEST(chat_template_files, the_template_may_be_in_a_file_or_in_the_config) {
-  const auto source_in = [](const std::optional<std::string>& config, std::optional<std::string> file = {}) {
-    return find_chat_template(config, std::move(file), "config").source;
+  const auto source_in = [](const std::optional<std::string>& config, std::optional<std::string> file = {},
+                            const std::optional<std::string>& json_file = {}) {
+    return find_chat_template(config, std::move(file), json_file, "folder").source;
   };
   EXPECT_EQ(source_in(R"({"chat_template": "A"})"), "A");
   EXPECT_EQ(source_in(R"({"chat_template": "A"})", "B"), "B");
@@ -240,12 +241,24 @@ TEST(chat_template_files, the_template_may_be_in_a_file_or_in_the_config) {
   EXPECT_EQ(source_in(R"({"chat_template": [{"name": "x", "template": "1"}, {"name": "y", "template": "2"}]})"), "1");
   EXPECT_EQ(source_in(R"({"chat_template": null})"), std::nullopt);
   EXPECT_EQ(source_in({}), std::nullopt);
+  const std::string in_json = R"({"chat_template": "C"})";
+  EXPECT_EQ(source_in({}, {}, in_json), "C");
+  EXPECT_EQ(source_in(R"({"chat_template": "A"})", {}, in_json), "C");
+  EXPECT_EQ(source_in(R"({"chat_template": "A"})", "B", in_json), "B");
+  EXPECT_EQ(source_in(R"({"chat_template": "A"})", {}, "{}"), "A");
+}
+
+TEST(chat_template_files, the_place_of_the_template_is_told) {
+  const std::string held = R"({"chat_template": "A"})";
+  EXPECT_EQ(find_chat_template(held, "B", held, "m").where, "m/chat_template.jinja");
+  EXPECT_EQ(find_chat_template(held, {}, held, "m").where, "m/chat_template.json");
+  EXPECT_EQ(find_chat_template(held, {}, {}, "m").where, "m/tokenizer_config.json");
 }
 
 TEST(chat_template_files, special_tokens_become_constants) {
   const auto found = find_chat_template(
       R"({"bos_token": "<s>", "eos_token": {"content": "</s>"}, "pad_token": null, "additional_special_tokens": ["a", {"content": "b"}]})",
-      {}, "config");
+      {}, {}, "folder");
   EXPECT_EQ(found.constants,
             json::parse(R"({"bos_token": "<s>", "eos_token": "</s>", "additional_special_tokens": ["a", "b"]})"));
 }
@@ -253,7 +266,8 @@ TEST(chat_template_files, special_tokens_become_constants) {
 TEST(chat_template_files, broken_configs_are_refused) {
   for (const char* config : {"", "{", "[]", R"({"chat_template": 1})", R"({"chat_template": [1]})",
                              R"({"chat_template": [{"name": "x"}]})", R"({"chat_template": {"default": "x"}})"})
-    EXPECT_THROW(find_chat_template(config, {}, "config"), load_error) << config;
+    EXPECT_THROW(find_chat_template(config, {}, {}, "folder"), load_error) << config;
+  EXPECT_THROW(find_chat_template({}, {}, "[]", "folder"), load_error);
 }
 
 } // namespace
