@@ -1,5 +1,6 @@
 #include "kernels/models/decoder/stand_in_text.hpp"
 
+#include "kernels/models/decoder/chat_ml.hpp"
 #include "kernels/text/byte_alphabet.hpp"
 #include "kernels/text/pre_patterns.hpp"
 #include "kernels/weights/reject.hpp"
@@ -10,23 +11,6 @@ namespace omni {
 namespace {
 
 constexpr std::size_t fewest_bytes = 96; // printable ASCII and the end of a line
-
-constexpr const char* chat_ml = R"({%- for message in messages -%}
-{{- '<|im_start|>' + message.role + '\n' -}}
-{%- if message.content is string -%}{{- message.content -}}
-{%- else -%}
-{%- for part in message.content -%}
-{%- if part.type == 'text' -%}{{- part.text -}}
-{%- elif 'audio' in part.type -%}{{- '<|audio_start|><|audio_pad|><|audio_end|>' -}}
-{%- elif 'image' in part.type -%}{{- '<|vision_start|><|image_pad|><|vision_end|>' -}}
-{%- elif 'video' in part.type -%}{{- '<|vision_start|><|video_pad|><|vision_end|>' -}}
-{%- endif -%}
-{%- endfor -%}
-{%- endif -%}
-{{- '<|im_end|>\n' -}}
-{%- endfor -%}
-{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n' -}}{%- endif -%}
-)";
 
 /// Bytes in the order in which a small vocabulary takes them.
 std::string all_bytes() {

@@ -1,5 +1,6 @@
 #include "kernels/models/qwen3_omni/thinker.hpp"
 
+#include "kernels/models/decoder/chat_ml.hpp"
 #include "kernels/models/decoder/stand_in_text.hpp"
 #include "kernels/models/qwen3_omni/audio_encoder.hpp"
 #include "kernels/models/qwen3_omni/encoded_media.hpp"
@@ -98,6 +99,7 @@ public:
   }
   [[nodiscard]] const text::tokenizer* tokenizer() const override { return text_->tokenizer(); }
   [[nodiscard]] const text::chat_template* chat_template() const override { return text_->chat_template(); }
+  [[nodiscard]] bool takes_media() const override { return true; }
   [[nodiscard]] placed_prompt place_media(std::vector<std::int32_t> prompt,
                                           std::vector<std::shared_ptr<const media_input>> media) const override {
     auto made = expanded(prompt, extents_of(media, media_->config), media_->config.tokens);
@@ -134,10 +136,12 @@ decoder_text read_text(const stage_model_spec& spec, const model_config& config)
   return stand_in_text(std::move(wanted), config.where);
 }
 
-std::shared_ptr<const decoder_model> load_decoder(const model_config& config, decoder_text text,
+std::shared_ptr<const decoder_model> load_decoder(const model_config& config, decoder_text read,
                                                   std::shared_ptr<const checkpoint> file, bool as_f32) {
+  if (read.chat == nullptr)
+    read.chat = std::make_unique<text::chat_template>(text::chat_template::parse(chat_ml, "the ChatML template"));
   return decoder_model::load(
-      decoder_source{std::move(file), {"thinker.model", "thinker.lm_head"}, config.thinker, std::move(text)}, as_f32);
+      decoder_source{std::move(file), {"thinker.model", "thinker.lm_head"}, config.thinker, std::move(read)}, as_f32);
 }
 
 } // namespace
