@@ -1,6 +1,6 @@
 #include "app/openai/chat_answer.hpp"
 
-#include "app/openai/base64.hpp"
+#include "app/media/base64.hpp"
 #include "app/openai/openai_events.hpp"
 
 #include <nlohmann/json.hpp>
@@ -37,7 +37,7 @@ json chat_answer::audio_object() const {
   const bool wav = !openai || asked_->format == sound_format::wav;
   json out;
   out["id"] = asked_->audio_id;
-  out["data"] = base64(wav ? omni::audio::wav_header(shape_, pcm_.size()) + pcm_ : pcm_);
+  out["data"] = media::to_base64(wav ? omni::audio::wav_header(shape_, pcm_.size()) + pcm_ : pcm_);
   out["expires_at"] = asked_->created + audio_expires_after_s;
   out["transcript"] = openai ? choices_.front().text : "";
   return out;

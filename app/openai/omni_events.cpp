@@ -1,6 +1,6 @@
 #include "app/openai/omni_events.hpp"
 
-#include "app/openai/base64.hpp"
+#include "app/media/base64.hpp"
 #include "app/openai/errors.hpp"
 #include "app/openai/sound.hpp"
 #include "app/openai/sse.hpp"
@@ -86,7 +86,7 @@ void omni_events::append_audio(const output& piece, std::string& out) {
   if (sounds) {
     const audio::sound_format shape = shape_of(*piece.audio);
     const std::string pcm = pcm16(*piece.audio);
-    choice["delta"]["content"] = base64(audio::wav_header(shape, pcm.size()) + pcm);
+    choice["delta"]["content"] = media::to_base64(audio::wav_header(shape, pcm.size()) + pcm);
     metadata = audio_metadata(shape.sample_rate, shape.channels, piece.audio->rows);
   }
   choice["logprobs"] = nullptr;

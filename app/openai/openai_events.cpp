@@ -1,6 +1,6 @@
 #include "app/openai/openai_events.hpp"
 
-#include "app/openai/base64.hpp"
+#include "app/media/base64.hpp"
 #include "app/openai/errors.hpp"
 #include "app/openai/sse.hpp"
 
@@ -59,7 +59,7 @@ void openai_events::on_output(const output& piece, std::int64_t /*now_us*/, std:
 void openai_events::append_sound(std::size_t bytes, std::string& out) {
   json delta;
   delta["audio"] = audio_delta();
-  delta["audio"]["data"] = base64(std::string_view(held_back_).substr(0, bytes));
+  delta["audio"]["data"] = media::to_base64(std::string_view(held_back_).substr(0, bytes));
   held_back_.erase(0, bytes);
   append_delta(std::move(delta), nullptr, out);
 }

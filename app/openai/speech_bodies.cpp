@@ -1,6 +1,6 @@
 #include "app/openai/speech_bodies.hpp"
 
-#include "app/openai/base64.hpp"
+#include "app/media/base64.hpp"
 #include "app/openai/errors.hpp"
 #include "app/openai/sse.hpp"
 
@@ -93,7 +93,7 @@ void speech_events::on_output(const output& piece, std::int64_t /*now_us*/, std:
   usage_.on_output(piece);
   json event;
   event["type"] = "speech.audio.delta";
-  event["audio"] = base64(track_.bytes_of(*piece.audio));
+  event["audio"] = media::to_base64(track_.bytes_of(*piece.audio));
   event["response_format"] = asked_->format == sound_format::wav ? "wav" : "pcm";
   append_named_event(event, out);
 }

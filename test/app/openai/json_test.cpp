@@ -1,4 +1,4 @@
-#include "app/openai/base64.hpp"
+#include "app/media/base64.hpp"
 #include "app/openai/errors.hpp"
 #include "app/openai/json.hpp"
 #include "test/app/support/sample_pipeline.hpp"
@@ -43,12 +43,12 @@ TEST(json, shown_values_are_short_and_whole_characters) {
 TEST(base64, reads_back_at_every_length) {
   std::string bytes;
   for (int i = 0; i < 70; ++i) {
-    EXPECT_EQ(test::from_base64(base64(bytes)), bytes);
+    EXPECT_EQ(test::from_base64(media::to_base64(bytes)), bytes);
     bytes.push_back(char(i * 37));
   }
-  EXPECT_EQ(base64("Man"), "TWFu");
-  EXPECT_EQ(base64("Ma"), "TWE=");
-  EXPECT_EQ(base64("M"), "TQ==");
+  EXPECT_EQ(media::to_base64("Man"), "TWFu");
+  EXPECT_EQ(media::to_base64("Ma"), "TWE=");
+  EXPECT_EQ(media::to_base64("M"), "TQ==");
 }
 
 TEST(errors, every_code_has_a_status_and_an_object) {
