@@ -106,6 +106,13 @@ void add_server_flags(CLI::App& app, serve_options& into) {
       ->check(CLI::Range(std::uint64_t{1024}, std::uint64_t{1} << 40U))
       ->capture_default_str()
       ->group(group);
+  app.add_option("--allowed-local-media-path", into.allowed_local_media_path,
+                 "Folder whose files clients may name in file:// URLs of sounds, pictures and videos (default: none)")
+      ->check(CLI::ExistingDirectory)
+      ->group(group);
+  app.add_flag("--allow-remote-media", into.allow_remote_media,
+               "Fetch http:// and https:// URLs of sounds, pictures and videos, from public addresses only")
+      ->group(group);
   app.add_option("--drain-timeout", into.drain_timeout_s, "Seconds that running requests get to finish after SIGTERM")
       ->check(seconds_from(0))
       ->capture_default_str()

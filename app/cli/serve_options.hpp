@@ -47,6 +47,8 @@ struct serve_options {
   std::vector<std::string> allowed_origins = {"*"};
   std::uint64_t max_body_bytes = 16 * 1024 * 1024;
   double drain_timeout_s = 30;
+  std::string allowed_local_media_path; // folder of file:// URLs; empty: none are read
+  bool allow_remote_media = false;      // http:// and https:// URLs
 
   std::optional<std::string> dtype;
   std::optional<std::string> load_format; // auto, dummy

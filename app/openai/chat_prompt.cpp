@@ -44,8 +44,12 @@ json read_tools(fields& from, std::optional<failure>& problem) {
 
 /// Cuts the rendered prompt after the last message's text, so that the model continues it.
 text::marked_text open_ended(const text::marked_text& rendered, const json& last) {
-  std::string content = last["content"].is_string() ? last["content"].get<std::string>()
-                                                    : last["content"].back()["text"].get<std::string>();
+  const json* end = &last["content"];
+  if (end->is_array() && !end->empty()) end = &end->back();
+  if (end->is_object() && end->contains("text")) end = &(*end)["text"];
+  if (!end->is_string())
+    throw input_error("continue_final_message", "The last message does not end with text, so it cannot be continued.");
+  std::string content = end->get<std::string>();
   const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (!content.empty() && is_space(content.back())) content.pop_back(); // templates trim
   const auto at = rendered.text().rfind(content);
@@ -64,6 +68,7 @@ std::tm local_time() {
 
 struct prompt_options {
   json variables;
+  std::vector<media::source> media;
   bool continue_final = false;
 };
 
@@ -74,15 +79,37 @@ prompt_options read_options(fields& from, const pipeline_facts& pipeline, std::o
   if (out.continue_final && generation.value_or(false))
     from.refuse_with("continue_final_message", "continue_final_message and add_generation_prompt cannot both be true.");
   if (const json* own = from.object("chat_template_kwargs")) out.variables = *own;
-  out.variables["messages"] = read_messages(from, pipeline.chat_template->takes_content_parts(), problem);
+  out.variables["messages"] = read_messages(from, pipeline, out.media, problem);
   out.variables["tools"] = read_tools(from, problem);
   out.variables["add_generation_prompt"] = generation.value_or(!out.continue_final);
   return out;
 }
 
+/// What the media of the messages hold.
+expected<media::reader::all> read_media(const std::vector<media::source>& sources, const media::reader& by,
+                                        const std::atomic<bool>& cancelled) {
+  auto read = by.read(sources, cancelled);
+  if (read) return std::move(*read);
+  const auto& why = read.error();
+  return fail(why.busy ? errc::overloaded : errc::invalid_request, why.field + " " + why.what + ".", why.field);
+}
+
+/// The text of the messages as token ids: one in the place of each sound, picture or video.
+expected<std::vector<std::int32_t>> rendered_tokens(const prompt_options& options, const pipeline_facts& pipeline) {
+  const text::marked_text rendered = pipeline.chat_template->render(options.variables, local_time());
+  if (rendered.size() > pipeline.max_prompt_bytes) // spares the others the time of cutting it into tokens
+    return fail(errc::context_too_long,
+                "The messages have " + std::to_string(rendered.size()) + " bytes, more than this model's context of " +
+                    std::to_string(pipeline.max_model_len) + " tokens can hold: shorten them.",
+                "messages");
+  if (!options.continue_final) return pipeline.tokenizer->encode(rendered);
+  return pipeline.tokenizer->encode(open_ended(rendered, options.variables["messages"].back()));
+}
+
 } // namespace
 
-expected<std::vector<std::int32_t>> read_prompt(const json& body, const pipeline_facts& pipeline) {
+expected<placed_prompt> read_prompt(const json& body, const pipeline_facts& pipeline, const media::reader& media,
+                                    const std::atomic<bool>& cancelled) {
   if (!pipeline.chat_template)
     return fail(errc::invalid_request, "This model has no chat template: start the server with --chat-template FILE.",
                 "messages");
@@ -91,15 +118,12 @@ expected<std::vector<std::int32_t>> read_prompt(const json& body, const pipeline
   const prompt_options options = read_options(from, pipeline, problem);
   if (problem) return tl::unexpected(std::move(*problem));
   try {
-    const text::marked_text rendered = pipeline.chat_template->render(options.variables, local_time());
-    if (rendered.size() > pipeline.max_prompt_bytes) // spares the others the time of cutting it into tokens
-      return fail(errc::context_too_long,
-                  "The messages have " + std::to_string(rendered.size()) +
-                      " bytes, more than this model's context of " + std::to_string(pipeline.max_model_len) +
-                      " tokens can hold: shorten them.",
-                  "messages");
-    if (!options.continue_final) return pipeline.tokenizer->encode(rendered);
-    return pipeline.tokenizer->encode(open_ended(rendered, options.variables["messages"].back()));
+    auto tokens = rendered_tokens(options, pipeline);
+    if (!tokens) return tl::unexpected(std::move(tokens.error()));
+    if (options.media.empty()) return placed_prompt{std::move(*tokens), {}};
+    auto decoded = read_media(options.media, media, cancelled);
+    if (!decoded) return tl::unexpected(std::move(decoded.error()));
+    return pipeline.text_model->place_media(std::move(*tokens), std::move(*decoded));
   } catch (const input_error& error) {
     return fail(errc::invalid_request, error.what(), error.param);
   }

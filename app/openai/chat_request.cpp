@@ -118,7 +118,8 @@ void refuse_unsupported(fields& from, std::optional<failure>& problem) {
 
 } // namespace
 
-expected<chat_request> read_chat(const json& body, std::shared_ptr<const pipeline_facts> facts) {
+expected<chat_request> read_chat(const json& body, std::shared_ptr<const pipeline_facts> facts,
+                                 const media::reader& media, const std::atomic<bool>& cancelled) {
   const pipeline_facts& pipeline = *facts;
   std::optional<failure> problem;
   fields from(body, "", problem);
@@ -142,9 +143,10 @@ expected<chat_request> read_chat(const json& body, std::shared_ptr<const pipelin
   into.want_content = into.work.want_text;
   if (into.shape == chat_shape::openai) into.work.want_text = pipeline.text_output.has_value(); // for the transcript
   if (problem) return tl::unexpected(std::move(*problem));
-  auto prompt = read_prompt(body, pipeline);
+  auto prompt = read_prompt(body, pipeline, media, cancelled);
   if (!prompt) return tl::unexpected(std::move(prompt.error()));
-  into.work.prompt = std::move(*prompt);
+  into.work.prompt = std::move(prompt->tokens);
+  into.work.media = std::move(prompt->media);
   return into;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "app/media/reader.hpp"
 #include "app/openai/json.hpp"
 #include "app/openai/pipeline_facts.hpp"
 #include "app/openai/voice_fields.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,7 +36,9 @@ struct chat_request {
   bool stage_metrics = false;
 };
 
-/// Checks a chat request and renders its prompt. Fills everything but id, audio_id, model and created.
-expected<chat_request> read_chat(const json& body, std::shared_ptr<const pipeline_facts> pipeline);
+/// Checks a chat request and renders its prompt, whose media are read by `media` until `cancelled` becomes true. Fills
+/// everything but id, audio_id, model and created.
+expected<chat_request> read_chat(const json& body, std::shared_ptr<const pipeline_facts> pipeline,
+                                 const media::reader& media, const std::atomic<bool>& cancelled);
 
 } // namespace omni::openai

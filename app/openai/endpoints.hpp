@@ -17,10 +17,10 @@ using responder_ptr = std::shared_ptr<http::responder>;
 
 // One function per endpoint, each in the file of its name. All run on the server's worker thread.
 
-void chat_completions(context& server, const http::request& asked, const json& body, responder_ptr to);
+void chat_completions(context& server, const http::request& asked, json body, responder_ptr to);
 void audio_speech(context& server, const http::request& asked, const json& body, responder_ptr to);
 void audio_voices(context& server, const responder_ptr& to);
-void tokenize(context& server, const json& body, const responder_ptr& to);
+void tokenize(context& server, json body, responder_ptr to);
 void detokenize(context& server, const json& body, const responder_ptr& to);
 void list_models(context& server, const responder_ptr& to);
 void show_model(context& server, const http::request& asked, const responder_ptr& to);

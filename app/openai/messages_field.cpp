@@ -1,5 +1,7 @@
 #include "app/openai/chat_prompt.hpp"
 #include "app/openai/fields.hpp"
+#include "kernels/models/stage_model.hpp"
+#include "kernels/text/chat_template.hpp"
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,8 +12,67 @@ namespace {
 constexpr std::size_t max_messages = 4096;
 constexpr std::size_t max_parts = 1024;
 
-/// A list of text parts: as it is, or joined as vLLM does for templates that take plain strings.
-json read_parts(fields& message, const json& parts, bool takes_parts, std::optional<failure>& problem) {
+/// Reads the content of messages.
+class content_reader {
+public:
+  content_reader(const pipeline_facts& pipeline, std::vector<media::source>& media, std::optional<failure>& problem)
+      : pipeline_(pipeline), takes_parts_(pipeline.chat_template->takes_content_parts()), media_(media),
+        problem_(problem) {}
+
+  void read(fields& message, const std::string& role, json& into);
+
+private:
+  json read_parts(fields& message, const json& parts);
+  json read_part(fields& part);
+  json read_text(fields& part);
+  json read_medium(fields& part, const std::string& type);
+
+  const pipeline_facts& pipeline_;
+  bool takes_parts_;
+  std::vector<media::source>& media_;
+  std::optional<failure>& problem_;
+};
+
+json content_reader::read_text(fields& part) {
+  const auto text = part.text("text");
+  if (!text) part.refuse("text", "must be a string");
+  return text ? json{{"type", "text"}, {"text", *text}} : json();
+}
+
+/// A sound, picture or video, for which templates print its place.
+json content_reader::read_medium(fields& part, const std::string& type) {
+  if (pipeline_.text_model == nullptr || !pipeline_.text_model->takes_media()) {
+    part.refuse("type",
+                "must be text, the only input that this server's model reads: leave sounds, pictures and videos "
+                "out");
+    return {};
+  }
+  if (!takes_parts_) {
+    part.refuse("type", "must be text: the chat template has no place for sounds, pictures and videos, so the operator "
+                        "must set another one with --chat-template");
+    return {};
+  }
+  auto from = read_media_part(part, type, problem_);
+  if (!from) return {};
+  static constexpr const char* names[] = {"audio", "image", "video"};
+  json named = {{"type", names[std::size_t(from->what)]}};
+  media_.push_back(std::move(*from));
+  return named;
+}
+
+/// One part as templates take it.
+json content_reader::read_part(fields& part) {
+  const auto type = part.text("type");
+  if (!type) part.refuse("type", "must be text, or name a sound, picture or video");
+  if (part.failed()) return {};
+  if (*type == "text") return read_text(part);
+  if (is_media_type(*type)) return read_medium(part, *type);
+  part.refuse("type", "must be text, input_audio, audio_url, image_url or video_url");
+  return {};
+}
+
+/// A list of parts: as it is, or joined as vLLM does for templates that take plain strings.
+json content_reader::read_parts(fields& message, const json& parts) {
   std::string joined;
   json list = json::array();
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -21,23 +82,17 @@ json read_parts(fields& message, const json& parts, bool takes_parts, std::optio
                           path + " must be an object with a type, found " + shown(parts[i]) + ".");
       return {};
     }
-    fields part(parts[i], path, problem);
-    const auto type = part.text("type");
-    if (!type)
-      part.refuse("type", "must be text");
-    else if (*type != "text")
-      part.refuse("type", "must be text, the only input that this server's model reads");
-    const auto text = part.text("text");
-    if (!text) part.refuse("text", "must be a string");
+    fields part(parts[i], path, problem_);
+    json read = read_part(part);
     if (part.failed()) return {};
-    joined += (i > 0 ? "\n" : "") + *text;
-    list.push_back({{"type", "text"}, {"text", *text}});
+    if (!takes_parts_ && i > 0) joined += '\n';
+    if (!takes_parts_) joined += read["text"].get_ref<const std::string&>();
+    list.push_back(std::move(read));
   }
-  return takes_parts ? list : json(joined);
+  return takes_parts_ ? list : json(joined);
 }
 
-void read_content(fields& message, const std::string& role, bool takes_parts, std::optional<failure>& problem,
-                  json& into) {
+void content_reader::read(fields& message, const std::string& role, json& into) {
   const json* content = message.find("content");
   if (content == nullptr) {
     const bool calls = message.find("tool_calls") != nullptr;
@@ -52,7 +107,7 @@ void read_content(fields& message, const std::string& role, bool takes_parts, st
   if (content->is_string()) {
     into["content"] = *content;
   } else if (content->is_array() && content->size() <= max_parts) {
-    into["content"] = read_parts(message, *content, takes_parts, problem);
+    into["content"] = read_parts(message, *content);
   } else {
     message.refuse("content", "must be a string or a list of at most " + std::to_string(max_parts) + " parts");
   }
@@ -90,8 +145,10 @@ void read_tool_calls(fields& message, std::optional<failure>& problem, json& int
 
 } // namespace
 
-json read_messages(fields& from, bool takes_parts, std::optional<failure>& problem) {
+json read_messages(fields& from, const pipeline_facts& pipeline, std::vector<media::source>& media,
+                   std::optional<failure>& problem) {
   json out = json::array();
+  content_reader contents(pipeline, media, problem);
   const json* list = from.list("messages", max_messages);
   if (list == nullptr) {
     from.refuse("messages", "must be a list of at least one message");
@@ -115,7 +172,7 @@ json read_messages(fields& from, bool takes_parts, std::optional<failure>& probl
     }
     json each;
     each["role"] = *role == "developer" ? "system" : *role; // its newer name; templates know the older one
-    read_content(message, *role, takes_parts, problem, each);
+    contents.read(message, *role, each);
     if (*role == "assistant") read_tool_calls(message, problem, each);
     for (const char* name : {"name", "tool_call_id"})
       if (auto text = message.text(name)) each[name] = std::move(*text);

@@ -30,6 +30,7 @@ pipeline_facts facts_of(const engine& running) {
     facts.stage_sampling.push_back(stage.default_sampling_params.value_or(sampling_params{}));
     if (!facts.text_stage && info.vocab_size > 0) {
       facts.text_stage = stage.id;
+      facts.text_model = &model;
       facts.tokenizer = model.tokenizer();
       facts.chat_template = {std::shared_ptr<void>(), model.chat_template()}; // owned by the model
       facts.vocab_size = info.vocab_size;

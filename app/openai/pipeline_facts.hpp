@@ -18,6 +18,7 @@ struct pipeline_facts {
   std::optional<stage_id> text_output;                      // the stage whose text goes to clients
   std::optional<stage_id> audio_output;                     // the stage whose sound does
   std::vector<std::string> stage_names;                     // by position
+  const stage_model* text_model = nullptr;                  // of the text stage
   const text::tokenizer* tokenizer = nullptr;               // of the text stage
   std::shared_ptr<const text::chat_template> chat_template; // of the text stage, or the operator's own; may be null
   std::int32_t vocab_size = 0;

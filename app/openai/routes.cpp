@@ -24,16 +24,15 @@ http::handler plain(context& server, std::function<void(context&, const http::re
   };
 }
 
-http::handler with_body(context& server,
-                        std::function<void(context&, const http::request&, const json&, responder_ptr)> run) {
+http::handler with_body(context& server, std::function<void(context&, const http::request&, json, responder_ptr)> run) {
   return [&server, run = std::move(run)](const http::request& asked, responder_ptr to) {
     if (const auto coding = asked.value("Content-Encoding"); !coding.empty() && !http::same_name(coding, "identity"))
       return to->send(error_page(415, "Bodies are taken as they are: send this one without Content-Encoding."));
     if (!says_json(asked))
       return to->send(error_page(415, "The body must be JSON: send it with Content-Type: application/json."));
-    const auto body = parse_object(asked.body);
+    auto body = parse_object(asked.body);
     if (!body) return to->send(error_response(body.error()));
-    run(server, asked, *body, std::move(to));
+    run(server, asked, std::move(*body), std::move(to));
   };
 }
 
@@ -50,9 +49,8 @@ void add_routes(context& server, http::router& routes) {
   using http::request;
   routes.add("POST", "/v1/chat/completions", with_body(server, chat_completions));
   routes.add("POST", "/v1/audio/speech", with_body(server, audio_speech));
-  routes.add("POST", "/tokenize",
-             with_body(server, [](context& s, const request&, const json& body, const responder_ptr& to) {
-               tokenize(s, body, to);
+  routes.add("POST", "/tokenize", with_body(server, [](context& s, const request&, json body, responder_ptr to) {
+               tokenize(s, std::move(body), std::move(to));
              }));
   routes.add("POST", "/detokenize",
              with_body(server, [](context& s, const request&, const json& body, const responder_ptr& to) {

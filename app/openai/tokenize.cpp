@@ -1,6 +1,7 @@
 #include "app/openai/chat_prompt.hpp"
 #include "app/openai/endpoints.hpp"
 #include "app/openai/errors.hpp"
+#include "app/openai/prompt_job.hpp"
 #include "kernels/core/error.hpp"
 #include "kernels/text/tokenizer.hpp"
 
@@ -15,13 +16,17 @@ constexpr std::size_t max_ids = 1 << 20U;
 constexpr std::size_t min_prompt_limit = 1 << 20U; // bytes that may be tokenised whatever the context holds
 
 /// The ids of a plain `prompt`, or of `messages`.
-expected<std::vector<std::int32_t>> read_tokens(const json& body, const pipeline_facts& pipeline, bool& token_strings) {
+expected<std::vector<std::int32_t>> read_tokens(const json& body, const context& server,
+                                                const std::atomic<bool>& cancelled, bool& token_strings) {
+  const pipeline_facts& pipeline = *server.pipeline;
   std::optional<failure> problem;
   fields from(body, "", problem);
   token_strings = from.boolean("return_token_strs").value_or(false);
   if (from.find("prompt") == nullptr && from.find("messages") != nullptr) {
     if (problem) return tl::unexpected(std::move(*problem));
-    return read_prompt(body, pipeline);
+    return read_prompt(body, pipeline, server.media, cancelled).map([](placed_prompt&& read) {
+      return std::move(read.tokens);
+    });
   }
   const auto prompt = from.text("prompt");
   if (!prompt) from.refuse("prompt", "must be a string, or send messages");
@@ -48,12 +53,10 @@ std::optional<failure> check(context& server, const json& body) {
   return problem;
 }
 
-} // namespace
-
-void tokenize(context& server, const json& body, const responder_ptr& to) {
-  if (const auto problem = check(server, body)) return to->send(error_response(*problem));
+void answer_tokens(const context& server, const json& body, const std::atomic<bool>& cancelled,
+                   const responder_ptr& to) {
   bool token_strings = false;
-  const auto ids = read_tokens(body, *server.pipeline, token_strings);
+  const auto ids = read_tokens(body, server, cancelled, token_strings);
   if (!ids) return to->send(error_response(ids.error()));
   json out;
   out["count"] = ids->size();
@@ -65,6 +68,16 @@ void tokenize(context& server, const json& body, const responder_ptr& to) {
     for (const std::int32_t id : *ids) out["token_strs"].push_back(server.pipeline->tokenizer->token_content(id));
   }
   to->send({.body = dump(out)});
+}
+
+} // namespace
+
+void tokenize(context& server, json body, responder_ptr to) {
+  if (const auto problem = check(server, body)) return to->send(error_response(*problem));
+  with_prompt(server, std::move(body), std::move(to),
+              [&server](const json& whole, const std::atomic<bool>& cancelled, const responder_ptr& answer) {
+                answer_tokens(server, whole, cancelled, answer);
+              });
 }
 
 void detokenize(context& server, const json& body, const responder_ptr& to) {

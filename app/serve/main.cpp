@@ -60,6 +60,18 @@ void raise_file_limit() {
     log_warning("The limit of open files could not be raised: many clients at once may be refused.");
 }
 
+expected<media::settings> media_settings(const cli::serve_options& options) {
+  media::settings out;
+  out.remote = options.allow_remote_media;
+  if (options.allowed_local_media_path.empty()) return out;
+  std::error_code problem;
+  out.local_root = std::filesystem::canonical(options.allowed_local_media_path, problem);
+  if (problem)
+    return fail(errc::invalid_request, "--allowed-local-media-path " + options.allowed_local_media_path +
+                                           " cannot be opened (" + problem.message() + "): name a folder.");
+  return out;
+}
+
 expected<std::unique_ptr<openai::context>> make_context(engine& running, const cli::serve_options& options,
                                                         std::vector<std::string> names) {
   openai::pipeline_facts facts = openai::facts_of(running);
@@ -70,12 +82,16 @@ expected<std::unique_ptr<openai::context>> make_context(engine& running, const c
     if (!own) return tl::unexpected(own.error());
     facts.chat_template = std::move(*own);
   }
+  auto media_from = media_settings(options);
+  if (!media_from) return tl::unexpected(media_from.error());
   return std::unique_ptr<openai::context>(new openai::context{
       .running = running,
       .pipeline = std::make_shared<const openai::pipeline_facts>(std::move(facts)),
       .served_names = std::move(names),
       .version = program_version,
       .started_s = openai::unix_seconds(),
+      .media = media::reader(std::move(*media_from)),
+      .log = log_error,
   });
 }
 

@@ -224,6 +224,22 @@ public:
   [[nodiscard]] std::vector<std::string> speakers() const override {
     return stage_ == "thinker" ? std::vector<std::string>{} : std::vector<std::string>{"ann", "bob"};
   }
+  [[nodiscard]] bool takes_media() const override { return options_.takes_media && stage_ == "thinker"; }
+  [[nodiscard]] placed_prompt place_media(std::vector<std::int32_t> prompt,
+                                          std::vector<std::shared_ptr<const media_input>> media) const override {
+    if (!takes_media()) return stage_model::place_media(std::move(prompt), std::move(media));
+    placed_prompt made;
+    for (const std::int32_t token : prompt) {
+      std::size_t rows = 1;
+      if (token == fake_medium) {
+        const auto& medium = media.at(made.media.size());
+        rows = medium->samples.size() + std::size_t(medium->frames);
+        made.media.push_back({medium, std::int64_t(made.tokens.size())});
+      }
+      made.tokens.insert(made.tokens.end(), rows, token);
+    }
+    return made;
+  }
   [[nodiscard]] std::uint64_t fingerprint() const override { return 7; }
 
 private:

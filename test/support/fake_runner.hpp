@@ -17,6 +17,7 @@ namespace omni::test {
 /// Ids 0..255 are the bytes, `fake_eos` ends a text and is special.
 inline constexpr std::int32_t fake_eos = 256;
 inline constexpr std::int32_t fake_vocabulary = 257;
+inline constexpr std::int32_t fake_medium = 1; // a byte
 const text::tokenizer& fake_tokenizer();
 std::vector<std::int32_t> fake_tokens(std::string_view text);
 
@@ -35,6 +36,8 @@ struct fake_options {
   std::int32_t max_model_len = 128;
   /// What the thinker says to anything, then it ends; empty: each token follows from all tokens before it.
   std::string answer;
+  /// Whether the thinker takes media: in the place of each `fake_medium` come as many as it has samples and frames.
+  bool takes_media = false;
   std::int32_t rows_per_character = 2;
   std::int32_t rows_per_step = 8; // at most, for one sequence
   std::int32_t samples_per_row = 4;

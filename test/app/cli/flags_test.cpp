@@ -33,6 +33,16 @@ TEST(flags, the_model_may_be_positional_or_named) {
   EXPECT_EQ(parse({"--model=a.gguf", "--omni"})->model, "a.gguf");
 }
 
+TEST(flags, media_come_from_requests_alone_unless_allowed) {
+  EXPECT_TRUE(parse({})->allowed_local_media_path.empty());
+  EXPECT_FALSE(parse({})->allow_remote_media);
+  const auto options = parse({"--allowed-local-media-path", "/tmp", "--allow-remote-media"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->allowed_local_media_path, "/tmp");
+  EXPECT_TRUE(options->allow_remote_media);
+  EXPECT_NE(complaint({"--allowed-local-media-path", "/no/such/folder"}), "accepted");
+}
+
 TEST(flags, values_arrive) {
   const auto options = parse({"--port",
                               "0",

@@ -14,8 +14,10 @@ namespace {
 
 const std::string hello = R"("messages": [{"role": "user", "content": "hello"}])";
 
+const media::reader no_media{{}};
+
 expected<chat_request> read(const std::string& fields) {
-  return read_chat(json::parse("{" + fields + "}"), test::sample_pipeline());
+  return read_chat(json::parse("{" + fields + "}"), test::sample_pipeline(), no_media, false);
 }
 
 std::string prompt_of(const chat_request& asked) { return asked.pipeline->tokenizer->decode(asked.work.prompt, false); }
@@ -216,7 +218,7 @@ TEST(chat_request, openais_sound_alone_still_gets_a_transcript) {
 TEST(chat_request, a_pipeline_without_sound_refuses_it_by_name) {
   auto mute = test::sample_pipeline();
   mute->audio_output.reset();
-  const auto got = read_chat(json::parse("{" + hello + R"(, "modalities": ["text", "audio"]})"), mute);
+  const auto got = read_chat(json::parse("{" + hello + R"(, "modalities": ["text", "audio"]})"), mute, no_media, false);
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().param, "modalities[1]");
 }
@@ -240,7 +242,7 @@ TEST(chat_request, the_pipelines_defaults_come_below_both) {
   auto pipeline = test::sample_pipeline();
   pipeline->sampling.temperature = 0.2F;
   pipeline->sampling.top_p = 0.3F;
-  const auto got = read_chat(json::parse("{" + hello + R"(, "top_p": 0.4})"), pipeline);
+  const auto got = read_chat(json::parse("{" + hello + R"(, "top_p": 0.4})"), pipeline, no_media, false);
   ASSERT_TRUE(got);
   EXPECT_FLOAT_EQ(got->work.sampling.temperature, 0.2F);
   EXPECT_FLOAT_EQ(got->work.sampling.top_p, 0.4F);
@@ -279,7 +281,8 @@ TEST(chat_prompt, more_than_the_context_can_hold_is_refused_before_it_is_tokenis
 TEST(chat_prompt, a_special_token_in_a_message_stays_text) {
   const auto pipeline = test::sample_pipeline();
   const std::string special = pipeline->tokenizer->token_content(256);
-  const auto got = read_chat(json{{"messages", {{{"role", "user"}, {"content", "a" + special}}}}}, pipeline);
+  const auto got =
+      read_chat(json{{"messages", {{{"role", "user"}, {"content", "a" + special}}}}}, pipeline, no_media, false);
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(std::count(got->work.prompt.begin(), got->work.prompt.end(), 256), 0);
 }

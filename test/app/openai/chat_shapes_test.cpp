@@ -17,7 +17,7 @@ namespace {
 std::shared_ptr<chat_request> sample(const std::string& fields) {
   auto read = read_chat(
       json::parse(R"({"messages": [{"role": "user", "content": "x"}])" + (fields.empty() ? "" : ", " + fields) + "}"),
-      test::sample_pipeline());
+      test::sample_pipeline(), media::reader{{}}, false);
   EXPECT_TRUE(read) << read.error().message;
   auto asked = std::make_shared<chat_request>(std::move(*read));
   asked->id = "chatcmpl-1";

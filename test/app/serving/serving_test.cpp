@@ -1,9 +1,12 @@
 // The HTTP interface over a whole engine whose models are fakes: what a client sees when things go well and when they
 // do not.
 #include "app/http/server.hpp"
+#include "app/media/base64.hpp"
 #include "app/openai/endpoints.hpp"
 #include "app/openai/errors.hpp"
 #include "kernels/core/error.hpp"
+#include "kernels/text/chat_template.hpp"
+#include "test/app/support/media_files.hpp"
 #include "test/app/support/raw_client.hpp"
 #include "test/app/support/sample_pipeline.hpp"
 #include "test/support/fake_runner.hpp"
@@ -13,6 +16,7 @@
 #include <latch>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sndfile.h>
 #include <string>
 
 namespace omni::openai {
@@ -48,12 +52,16 @@ protected:
     ASSERT_TRUE(made) << made.error().message;
     running = std::move(*made);
     auto facts = std::make_shared<pipeline_facts>(facts_of(*running));
-    facts->chat_template = test::sample_pipeline()->chat_template;
+    facts->chat_template =
+        chat_template.empty()
+            ? test::sample_pipeline()->chat_template
+            : std::make_shared<const text::chat_template>(text::chat_template::parse(chat_template, "the template"));
     shared.reset(new context{.running = *running,
                              .pipeline = facts,
                              .served_names = {"fake", "alias"},
                              .version = "1.2.3",
-                             .started_s = 100});
+                             .started_s = 100,
+                             .media_workers{1, max_waiting_media_now, "media"}});
     http::server_options options;
     options.port = 0;
     options.error_page = error_page;
@@ -83,6 +91,8 @@ protected:
 
   test::fake_options fakes;
   std::int32_t max_num_requests = 16;
+  std::size_t max_waiting_media_now = max_waiting_media;
+  std::string chat_template; // empty: that of the sample pipeline
   std::latch release{1};
   std::unique_ptr<engine> running;
   std::unique_ptr<context> shared;
@@ -288,6 +298,66 @@ TEST_F(serving, the_servers_end_aborts_what_runs) {
   server.reset();
   EXPECT_TRUE(client.closed_by_server());
   release.count_down();
+}
+
+/// A chat with a picture, which takes the place of `frames` tokens: one.
+std::string chat_with_picture(const std::string& url) {
+  return R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image_url", "image_url": {"url": ")" +
+         url + R"("}}]}]})";
+}
+
+std::string picture_url() {
+  return "data:image/png;base64," + media::to_base64(test::png_file(test::plain_picture(2, 3, 7), 2, 3));
+}
+
+class serving_media : public serving {
+protected:
+  serving_media() {
+    fakes.takes_media = true;
+    chat_template =
+        "{% for m in messages %}{% for p in m.content %}{{ p.text if p.type == 'text' else '\x01' }}{% endfor "
+        "%}{% endfor %}";
+  }
+};
+
+TEST_F(serving_media, a_picture_is_part_of_the_prompt) {
+  start();
+  const raw_answer answer = post("/v1/chat/completions", chat_with_picture(picture_url()));
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(json::parse(answer.body)["choices"][0]["message"]["content"], fakes.answer);
+  EXPECT_EQ(json::parse(answer.body)["usage"]["prompt_tokens"], 3);
+  const raw_answer tokens = post("/tokenize", chat_with_picture(picture_url()));
+  ASSERT_EQ(tokens.status, 200) << tokens.body;
+  EXPECT_EQ(json::parse(tokens.body)["tokens"], (json{'h', 'i', 1}));
+}
+
+TEST_F(serving_media, the_context_holds_what_media_take) {
+  start();
+  const std::string sound =
+      media::to_base64(test::sound_file(std::vector<float>(128), 16'000, 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16));
+  const raw_answer answer =
+      post("/v1/chat/completions",
+           R"({"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": ")" + sound +
+               R"("}}]}]})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(json::parse(answer.body)["error"]["code"], "context_length_exceeded") << answer.body;
+}
+
+TEST_F(serving_media, bad_media_are_answered_by_name) {
+  start();
+  for (const char* url : {"data:image/png;base64,AAAA", "https://example.com/x.png", "file:///etc/passwd"}) {
+    const raw_answer answer = post("/v1/chat/completions", chat_with_picture(url));
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    EXPECT_EQ(error_param(answer), "messages[0].content[1].image_url");
+  }
+}
+
+TEST_F(serving_media, too_many_at_once_are_told_to_wait) {
+  max_waiting_media_now = 0;
+  start();
+  const raw_answer answer = post("/v1/chat/completions", chat_with_picture(picture_url()));
+  EXPECT_EQ(answer.status, 429) << answer.body;
+  EXPECT_EQ(answer.header("retry-after"), "1");
 }
 
 } // namespace
