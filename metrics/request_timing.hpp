@@ -18,6 +18,8 @@ public:
   request_timing(double arrival_s, std::int64_t prompt_tokens, std::optional<std::int64_t> max_tokens)
       : arrival_(arrival_s), prompt_tokens_(prompt_tokens), max_tokens_(max_tokens) {}
 
+  /// Tokens of a prompt that is known only once it is computed; before its first output.
+  void has_prompt(std::int64_t tokens) { prompt_tokens_ = tokens; }
   void queued(double now_s) { keep_first(queued_, now_s); }
   void scheduled(double now_s) { keep_first(scheduled_, now_s); }
   /// Reported with the next output, or with the end.

@@ -94,6 +94,7 @@ void stream_scheduler::give_input(stream& from, batch_item& item) {
 void stream_scheduler::update(const step_result& result, time_us now, emissions& out) {
   OMNI_CHECK(result.items.size() == planned_.size(), "a runner answers each item of its batch");
   step_record record(out.report, in_seconds(now));
+  cache_usage_ = result.cache_usage;
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     auto& one = *planned_[i];
     const auto& item = result.items[i];
@@ -101,6 +102,7 @@ void stream_scheduler::update(const step_result& result, time_us now, emissions&
       finish(one, finish_reason::error, failure{errc::invalid_request, item.input_problem, {}}, now, out);
       continue;
     }
+    if (item.prompt_tokens > 0) one.timing.has_prompt(one.prompt_tokens = item.prompt_tokens);
     std::int64_t tokens = 0;
     for (const auto& piece : item.outputs) {
       hand_on(one, piece, now, out);
@@ -161,7 +163,7 @@ void stream_scheduler::finish(stream& one, finish_reason reason, const std::opti
   out.closed.push_back(one.slot);
   slots_.give_back(one.slot);
   const auto id = one.task.id;
-  out.results.push_back({id, one.task.attempt, reason, 0, one.tokens, problem, now - one.began});
+  out.results.push_back({id, one.task.attempt, reason, one.prompt_tokens, one.tokens, problem, now - one.began});
   streams_.erase(id);
 }
 
@@ -176,6 +178,7 @@ void stream_scheduler::note_state(emissions& out) const {
   auto& state = out.report.scheduler.emplace();
   state.running =
       std::int32_t(std::ranges::count_if(streams_, [](const auto& entry) { return entry.second->clock.has_value(); }));
+  state.kv_cache_usage = streams_.empty() ? 0 : cache_usage_;
   state.deferred = std::int32_t(streams_.size()) - state.running; // nothing has come for them yet
   out.has_facts = true;
 }

@@ -56,8 +56,9 @@ private:
     request_timing timing;
     sample_group facts{1};
     playback heard;
-    std::int64_t frames = 0; // samples per channel so far
-    std::int64_t tokens = 0; // if its rows are such
+    std::int64_t frames = 0;        // samples per channel so far
+    std::int64_t prompt_tokens = 0; // of stages whose rows are tokens
+    std::int64_t tokens = 0;
   };
 
   /// Two pieces of text that wait become one: a step costs more than a longer piece.
@@ -72,6 +73,7 @@ private:
   slot_pool slots_;
   std::unordered_map<request_id, std::unique_ptr<stream>> streams_;
   std::vector<stream*> planned_;
+  double cache_usage_ = 0; // after the last step
   batch batch_;
 };
 

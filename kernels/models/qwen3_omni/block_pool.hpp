@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -8,7 +9,7 @@ namespace omni::qwen3_omni {
 /// KV blocks that no sequence holds; those given back last are taken first, so that few pages are touched.
 class block_pool {
 public:
-  explicit block_pool(std::int32_t blocks) {
+  explicit block_pool(std::int32_t blocks) : total_(blocks) {
     for (std::int32_t b = blocks; b > 0; --b) free_.push_back(b - 1);
   }
   /// Grows `held` to `wanted` blocks; false if there are not enough, and then nothing is taken.
@@ -23,8 +24,13 @@ public:
     held.clear();
   }
   [[nodiscard]] std::size_t free() const { return free_.size(); }
+  /// Fraction of the blocks that sequences hold.
+  [[nodiscard]] double usage() const {
+    return 1.0 - static_cast<double>(free_.size()) / static_cast<double>(std::max(total_, 1));
+  }
 
 private:
+  std::int32_t total_;
   std::vector<std::int32_t> free_;
 };
 

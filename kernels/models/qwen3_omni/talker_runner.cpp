@@ -92,6 +92,7 @@ step_result talker_runner::execute(const batch& work) {
     result.items[i].finished = one.finished();
     result.items[i].input_used_up = !one.can_go_on();
   }
+  result.cache_usage = blocks_.usage();
   return result;
 }
 
@@ -103,7 +104,9 @@ void talker_runner::hear(const batch& work, step_result& result, const op_contex
     auto& item = result.items[i];
     item.input_problem = one.hear(work.items[i]);
     if (!item.input_problem.empty()) continue;
+    const auto before = one.rows_made();
     one.make_prompt_rows(context);
+    item.prompt_tokens = one.rows_made() - before;
   }
   add_texts(work, result, context);
 }

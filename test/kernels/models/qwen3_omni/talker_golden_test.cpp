@@ -186,7 +186,7 @@ TEST(golden_talker, agrees_with_the_reference_step_by_step) {
   }
 }
 
-TEST(golden_talker, of_bf16_chooses_the_same_codes) {
+TEST(golden_talker, in_bf16_stays_close_to_the_reference) {
   const auto model = load_model("model_bf16");
   thread_pool pool(2);
   for (const auto& golden : test::golden_cases("qwen3_omni", "e2e_bf16")) {
@@ -358,7 +358,17 @@ TEST(golden_talker, without_a_reply_says_nothing) {
 
 TEST(golden_talker, knows_its_speakers) {
   const auto stage = load_talker({checkpoint_folder(), "talker", "auto"});
-  EXPECT_EQ(stage->speakers(), (std::vector<std::string>{"ethan", "aiden", "chelsie"}));
+  auto names = stage->speakers();
+  std::string sorted;
+  const auto config = load_config(checkpoint_folder());
+  for (const auto& [name, code] : config.talker->speakers)
+    sorted += (sorted.empty() ? "" : ", ") + name;
+  ASSERT_FALSE(names.empty());
+  EXPECT_TRUE(names.front() == "ethan" || !config.talker->speakers.contains("ethan")) << "the reference's default";
+  std::ranges::sort(names);
+  std::string told;
+  for (const auto& name : names) told += (told.empty() ? "" : ", ") + name;
+  EXPECT_EQ(told, sorted);
   thread_pool pool(1);
   const auto runner = stage->make_runner({}, pool);
   sequence_params params;
@@ -368,7 +378,7 @@ TEST(golden_talker, knows_its_speakers) {
     FAIL() << "an unknown speaker must be refused";
   } catch (const input_error& problem) {
     EXPECT_EQ(problem.param, "voice");
-    EXPECT_STREQ(problem.what(), "There is no speaker of that name in this model; there are aiden, chelsie, ethan.");
+    EXPECT_EQ(problem.what(), "There is no speaker of that name in this model; there are " + sorted + ".");
   }
 }
 
