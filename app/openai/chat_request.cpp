@@ -116,6 +116,13 @@ void refuse_unsupported(fields& from, std::optional<failure>& problem) {
     from.refuse_with("use_beam_search", "use_beam_search is not supported: leave it out.");
 }
 
+/// The pipeline's own limit of an answer is meant for prompts that leave so much room.
+void fit_default(const pipeline_facts& pipeline, request& work) {
+  auto& limit = work.sampling.max_tokens;
+  const auto room = std::int64_t(pipeline.max_model_len) - std::int64_t(work.prompt.size());
+  if (limit == pipeline.sampling.max_tokens && limit > room && room > 0) limit = std::int32_t(room);
+}
+
 } // namespace
 
 expected<chat_request> read_chat(const json& body, std::shared_ptr<const pipeline_facts> facts,
@@ -147,6 +154,7 @@ expected<chat_request> read_chat(const json& body, std::shared_ptr<const pipelin
   if (!prompt) return tl::unexpected(std::move(prompt.error()));
   into.work.prompt = std::move(prompt->tokens);
   into.work.media = std::move(prompt->media);
+  if (!from.find("max_tokens") && !from.find("max_completion_tokens")) fit_default(pipeline, into.work);
   return into;
 }
 

@@ -16,8 +16,9 @@ const std::string hello = R"("messages": [{"role": "user", "content": "hello"}])
 
 const media::reader no_media{{}};
 
-expected<chat_request> read(const std::string& fields) {
-  return read_chat(json::parse("{" + fields + "}"), test::sample_pipeline(), no_media, false);
+expected<chat_request> read(const std::string& fields,
+                            std::shared_ptr<const pipeline_facts> facts = test::sample_pipeline()) {
+  return read_chat(json::parse("{" + fields + "}"), std::move(facts), no_media, false);
 }
 
 std::string prompt_of(const chat_request& asked) { return asked.pipeline->tokenizer->decode(asked.work.prompt, false); }
@@ -159,6 +160,36 @@ TEST(chat_request, null_is_absent_and_unknown_fields_are_ignored) {
   EXPECT_TRUE(got->work.want_text);
   EXPECT_FALSE(got->work.want_audio);
   EXPECT_EQ(got->work.sampling.max_tokens, -1);
+}
+
+TEST(chat_request, a_limit_of_the_pipeline_gives_way_to_a_long_prompt_but_a_clients_does_not) {
+  const auto facts = test::sample_pipeline();
+  facts->sampling.max_tokens = 120;
+  const auto limit = [&](const std::string& more) {
+    const auto got =
+        read("\"messages\": [{\"role\": \"user\", \"content\": \"" + std::string(30, 'a') + "\"}]" + more, facts);
+    EXPECT_TRUE(got) << got.error().message;
+    return got->work.sampling.max_tokens + std::int32_t(got->work.prompt.size());
+  };
+  EXPECT_EQ(limit(""), facts->max_model_len);
+  EXPECT_GT(limit(R"(, "max_tokens": 120)"), facts->max_model_len) << "which the engine refuses";
+  facts->sampling.max_tokens = 5;
+  EXPECT_LT(limit(""), facts->max_model_len);
+}
+
+TEST(chat_request, an_object_of_a_voice_stage_is_laid_over_its_own_sampling) {
+  const auto facts = test::sample_pipeline();
+  facts->stage_sampling[1].top_k = 50;
+  const auto got =
+      read(hello + R"(, "sampling_params_list": [{"top_p": 0.5}, {"temperature": 0.3, "seed": 4}])", facts);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(got->work.sampling.top_p, 0.5F);
+  ASSERT_EQ(got->work.stage_sampling.size(), 3u);
+  EXPECT_FALSE(got->work.stage_sampling[0]);
+  EXPECT_EQ(got->work.stage_sampling[1]->temperature, 0.3F);
+  EXPECT_EQ(got->work.stage_sampling[1]->top_k, 50);
+  EXPECT_EQ(got->work.stage_sampling[1]->seed, 4u);
+  EXPECT_EQ(got->work.voice.seed, 4u);
 }
 
 TEST(chat_request, every_sampler_field_arrives) {
