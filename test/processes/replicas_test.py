@@ -128,6 +128,14 @@ class Head(Server):
             return text, json.load(refused)["error"]
         return text, None
 
+    def whole(self, prompt, tokens=8):
+        """The text of an answer that is not streamed."""
+        body = {"messages": [BRIEF, {"role": "user", "content": prompt}], "temperature": 0, "max_tokens": tokens, "modalities": ["text"],
+                "ignore_eos": True}
+        request = urllib.request.Request(self.url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+            return json.load(answer)["choices"][0]["message"]["content"]
+
     def say(self, prompt):
         """Sound of a spoken answer, whole."""
         body = {"messages": [{"role": "user", "content": prompt}], "temperature": 0, "max_tokens": 12, "modalities": ["text", "audio"],
@@ -190,6 +198,9 @@ class LateReplicas(unittest.TestCase):
                 with Replicas(head.join_port, 0, "--replica-id", "5") as again:
                     self.assertEqual(again.wait(), 2)
                     self.assertIn("The id of replica 5 of stage 0 is taken", again.lines[-1])
+                with Replicas(head.join_port, 0, "--replica-id", "4", "--omni-dp-size-local", "2") as half:
+                    self.assertEqual(half.wait(), 2)
+                    head.until(lambda: head.replicas() == {(0, 0): "serving", (0, 5): "serving"})  # no trace of the one let in
                 with Replicas(head.join_port, 0, "--dtype", "float32") as other:
                     self.assertEqual(other.wait(), 2)
                     self.assertRegex(other.lines[-1], "^omni-serve: .*the head's.*start .*with the same")
@@ -291,6 +302,20 @@ class Departures(unittest.TestCase):
             self.assertGreater(placed_again, 0)
             head.until(lambda: head.open_files() <= files + 2)
             self.assertLess(head.resident_bytes(), resident * 1.03)
+
+    def test_answers_that_are_not_streamed_survive_a_kill(self):
+        """Their clients have nothing before the end, so what had begun on the killed replica is made anew."""
+        with Head("--stage-id", "0", statistics=True) as head:
+            expected = [head.whole(prompt, 40) for prompt in PROMPTS]
+            with Replicas(head.join_port, 0, "--threads", "1").joined() as victim, concurrent.futures.ThreadPoolExecutor(16) as pool:
+                head.until(lambda: head.replicas().get((0, 1)) == "serving")
+                running = [pool.submit(head.whole, prompt, 40) for prompt in PROMPTS]
+                begun = lambda: head.metric("vllm:generation_tokens_total").get(1, 0)
+                head.until(lambda: begun() > 0)  # it has given output
+                victim.send(signal.SIGKILL)
+                self.assertEqual([one.result(TIMEOUT_S) for one in running], expected)
+            head.wait_for_log("Replica 1 of stage 0 was lost")
+            head.until(lambda: head.metric("vllm:request_success_total", finished_reason="error").get(1, 0) > 0)
 
     def test_silence_is_noticed_and_the_silent_one_comes_back(self):
         with Head("--stage-id", "0") as head, Replicas(head.join_port, 0).joined() as silent:
@@ -427,7 +452,10 @@ class Secured(unittest.TestCase):
         with Head("--stage-id", "1", *self.ours.flags()) as head:
             with Replicas(head.join_port, 0) as plain, Replicas(head.join_port, 0, *self.others.flags()) as stranger:
                 plain.wait_for_log("trying again")
-                stranger.wait_for_log("trying again")
+                stranger.wait_for_log("certificate verify failed")
+                mixed = [*self.others.flags()[:4], *self.ours.flags()[4:]]
+                with Replicas(head.join_port, 0, *mixed) as impostor:
+                    impostor.wait_for_log("(TLS: ")  # the head says that it does not know the authority
                 self.assertNotIn((0, 0), head.replicas())
                 with Replicas(head.join_port, 0, *self.ours.flags()).joined():
                     self.assertIsNone(head.chat(PROMPTS[0])[1])
@@ -454,8 +482,12 @@ class Operators(unittest.TestCase):
             self.assertEqual(head.ask("GET", "/v1/omni/replicas")[0], 401)
             line = head.ask("GET", "/v1/omni/replicas", "secret")[1]["data"][1]
             self.assertEqual((line["stage"], line["replica"], line["address"]), (0, 1, "127.0.0.1"))
+            status, problem = head.ask("DELETE", "/v1/omni/stages/0/replicas?replica_id=1", "secret")
+            self.assertEqual(status, 404)
+            self.assertIn("POST /v1/omni/replicas/0/1/drain", problem["error"]["message"])
             self.assertEqual(head.ask("POST", "/v1/omni/replicas/0/1/drain", "secret")[0], 202)
             self.assertEqual(there.wait(), 0)
+            head.wait_for_log("Replica 1 of stage 0 has left.")
             self.assertEqual(head.ask("POST", "/v1/omni/replicas/0/1/drain", "secret")[0], 404)
             status, made = head.ask("POST", "/v1/omni/stages/0/replicas", "secret")
             self.assertEqual((status, made["replica"]), (201, 1))
@@ -467,10 +499,16 @@ class Operators(unittest.TestCase):
         for flags, sentence in [(["--headless"], "--headless needs --stage-id"),
                                 (["--headless", "--stage-id", "0"], "--headless needs --omni-master-port"),
                                 (["--stage-id", "0"], "--stage-id needs --omni-master-port"),
-                                (["--replica-id", "1"], "are for --headless")]:
+                                (["--replica-id", "1"], "are for --headless"),
+                                (["--omni-master-address", "0.0.0.0"], "can be reached from other machines"),
+                                (["--stage-id", "9", "--omni-master-port", "1"], "the pipeline has stages 0 to 2"),
+                                (["--omni-master-port", "1", "--omni-tls-ca", "x.pem"], "belong together"),
+                                (["--headless", "--stage-id", "0", "--omni-master-port", "1", "--omni-replica-address", "0.0.0.0"],
+                                 "can be reached from other machines")]:
             ended = subprocess.run([os.environ["OMNI_SERVE"], *flags], capture_output=True, text=True, timeout=TIMEOUT_S)
             self.assertEqual(ended.returncode, 2)
             self.assertIn(sentence, ended.stderr)
+            self.assertNotIn("omni-serve: ", ended.stderr.split("omni-serve: ", 1)[1], "one sentence")
 
 
 if __name__ == "__main__":
