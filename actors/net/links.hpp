@@ -19,7 +19,7 @@ using link_id = std::uint64_t;
 inline constexpr time_us heartbeat_us = 500'000;
 inline constexpr time_us silence_us = 2'000'000;  // then a peer is taken for dead
 inline constexpr time_us stranger_us = 2'000'000; // time for a hello
-inline constexpr auto tick = std::chrono::milliseconds(250);
+inline constexpr time_us tick_us = 250'000;
 
 /// The connections of one broker: frames in and out, bulk messages with their credit, heartbeats. Whoever connects is
 /// a stranger, with small limits and little time, until the owner trusts it. A peer that breaks a rule is cut off.
@@ -51,7 +51,7 @@ public:
 
   void on_data(const caf::io::new_data_msg& what);
   void on_closed(const caf::io::connection_closed_msg& what);
-  /// Sends heartbeats, and cuts off who is silent. To be called every `tick`.
+  /// Sends heartbeats, and cuts off who is silent. To be called every `tick_us`.
   void on_tick();
 
 private:

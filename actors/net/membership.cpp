@@ -4,13 +4,24 @@
 
 #include "actors/mix.hpp"
 #include "actors/replica_name.hpp"
+#include "actors/weak_timer.hpp"
 
 #include <algorithm>
 
 namespace omni::net {
+namespace {
+
+/// What goes to the operator's console: nothing that could be taken for another line.
+bool printable(const std::string& text) {
+  constexpr std::size_t most = 255;
+  return text.size() <= most && std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+} // namespace
 
 membership::membership(caf::io::broker* self, std::shared_ptr<membership_options> options)
     : self_(self), options_(std::move(options)),
+      timer_(make_weak_timer(self->system(), caf::actor_cast<caf::strong_actor_ptr>(self))),
       links_(self, {[this](link_id from, frame_kind kind, std::span<const char> body) { on_frame(from, kind, body); },
                     [this](link_id from, bulk_kind kind, std::span<const char> body) { on_message(from, kind, body); },
                     [this](link_id which, const std::string& why) { on_lost(which, why); }}) {
@@ -22,7 +33,7 @@ membership::membership(caf::io::broker* self, std::shared_ptr<membership_options
 
 void membership::on_tick() {
   links_.on_tick();
-  self_->delayed_send(self_, tick, step_atom::value);
+  send_later(timer_, tick_us, step_atom::value);
 }
 
 // -- joining ----------------------------------------------------------------------------------------------------------
@@ -54,7 +65,8 @@ void membership::on_frame(link_id from, frame_kind kind, std::span<const char> b
 }
 
 void membership::on_hello(link_id from, const hello& who) {
-  if (who.magic != wire_magic || who.from_peer || processes_.contains(from))
+  if (who.magic != wire_magic || who.from_peer || processes_.contains(from) || !printable(who.version) ||
+      !printable(who.address))
     return links_.lose(from, "does not speak the protocol of replicas");
   if (who.protocol != wire_protocol) {
     links_.send(from,
@@ -93,8 +105,7 @@ std::optional<std::string> membership::mismatch(const join& what) const {
 }
 
 void membership::on_join(link_id from, const join& what) {
-  if (const auto problem = mismatch(what))
-    return links_.send(from, frame_of(frame_kind::refused, refused{what.slot, false, *problem}));
+  if (const auto problem = mismatch(what)) return refuse(from, what.slot, false, *problem);
   const auto number = ++last_;
   auto& one = remotes_[number];
   one.link = from;
@@ -120,9 +131,13 @@ void membership::on_join_answer(remote_number number, const join_answer& answer)
     one.replica = answer.replica;
     return links_.send(one.link, frame_of(frame_kind::joined, joined{one.slot, answer.replica}));
   }
-  const bool retry = answer.problem->code == errc::shutting_down;
-  links_.send(one.link, frame_of(frame_kind::refused, refused{one.slot, retry, answer.problem->message}));
+  refuse(one.link, one.slot, answer.problem->code == errc::shutting_down, answer.problem->message);
   drop(number);
+}
+
+void membership::refuse(link_id whom, std::int32_t slot, bool retry, const std::string& why) {
+  links_.send(whom, frame_of(frame_kind::refused, refused{slot, retry, why}));
+  if (!retry) options_->tell("A replica from " + processes_.at(whom).address + " was refused: " + why);
 }
 
 void membership::on_serving(link_id from, const serving& what) {

@@ -69,6 +69,7 @@ private:
   void on_hello(link_id from, const hello& who);
   void on_join(link_id from, const join& what);
   void on_join_answer(remote_number number, const join_answer& answer);
+  void refuse(link_id whom, std::int32_t slot, bool retry, const std::string& why);
   void on_serving(link_id from, const serving& what);
   void on_failed(link_id from, const failed& what);
   void on_leave(link_id from);
@@ -88,6 +89,7 @@ private:
 
   caf::io::broker* self_;
   std::shared_ptr<membership_options> options_;
+  caf::actor timer_;
   link_set links_;
   std::map<link_id, process> processes_;
   std::map<remote_number, remote> remotes_;

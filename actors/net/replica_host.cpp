@@ -4,6 +4,7 @@
 
 #include "actors/mix.hpp"
 #include "actors/replica_name.hpp"
+#include "actors/weak_timer.hpp"
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ dialled dial_and_wait(std::uint64_t whom, const std::string& address, std::uint1
   if (tls == nullptr) return {whom, std::move(made), {}};
   made->session = tls->connecting(made->socket.get());
   if (!made->session->finish_handshake(made->socket.get(), dial_limit))
-    return {whom, nullptr, "TLS: " + tls_session::problem()};
+    return {whom, nullptr, "TLS: " + made->session->problem()};
   return {whom, std::move(made), {}};
 }
 
@@ -28,13 +29,14 @@ dialled dial_and_wait(std::uint64_t whom, const std::string& address, std::uint1
 
 replica_host::replica_host(caf::io::broker* self, std::shared_ptr<replica_host_options> options)
     : self_(self), options_(std::move(options)),
+      timer_(make_weak_timer(self->system(), caf::actor_cast<caf::strong_actor_ptr>(self))),
       links_(self, {[this](link_id from, frame_kind kind, std::span<const char> body) { on_frame(from, kind, body); },
                     [this](link_id from, bulk_kind kind, std::span<const char> body) { on_message(from, kind, body); },
                     [this](link_id which, const std::string& why) { on_lost(which, why); }}) {
   add_listener(self_, std::move(options_->listening.socket), options_->tls);
   self_->set_down_handler([this](caf::down_msg& what) { on_down(what); });
   dial_head();
-  self_->delayed_send(self_, tick, step_atom::value);
+  send_later(timer_, tick_us, step_atom::value);
 }
 
 // -- connections ------------------------------------------------------------------------------------------------------
@@ -113,17 +115,17 @@ void replica_host::lose_head(const std::string& why) {
 
 void replica_host::dial_later() {
   // 100 ms, 200, 400 ... 2 s, each up to a quarter more, so that many replicas do not come at once.
-  const auto base = std::min(std::int64_t(100) << std::min(tries_, 5U), std::int64_t(2000));
+  const auto base = std::min(std::int64_t(100'000) << std::min(tries_, 5U), std::int64_t(2'000'000));
   const auto extra = std::int64_t(mix64(options_->identity + tries_) % std::uint64_t(base / 4 + 1));
   ++tries_;
-  self_->delayed_send(self_, std::chrono::milliseconds(base + extra), dial_again{});
+  send_later(timer_, base + extra, dial_again{});
 }
 
 void replica_host::on_tick() {
   links_.on_tick();
   early_.forget_older_than(now_us(self_));
   say_goodbye_if_done();
-  self_->delayed_send(self_, tick, step_atom::value);
+  send_later(timer_, tick_us, step_atom::value);
 }
 
 // -- the head ---------------------------------------------------------------------------------------------------------
@@ -176,7 +178,7 @@ void replica_host::on_refused(const refused& what) {
     links_.send(*head_, frame_of(frame_kind::goodbye)); // those that were let in leave without a trace
     return end(host_end::refused, what.sentence);
   }
-  links_.lose(*head_, "refused: " + what.sentence);
+  links_.lose(*head_, "refused (" + what.sentence + ")");
 }
 
 void replica_host::on_joined(const joined& what) {

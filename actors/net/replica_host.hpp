@@ -124,6 +124,7 @@ private:
 
   caf::io::broker* self_;
   std::shared_ptr<replica_host_options> options_;
+  caf::actor timer_;
   link_set links_;
   std::optional<link_id> head_;
   bool welcomed_ = false;

@@ -1,5 +1,6 @@
 #include "actors/net/socket.hpp"
 
+#include <arpa/inet.h>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -73,7 +74,10 @@ socket_holder& socket_holder::operator=(socket_holder&& other) noexcept {
 int socket_holder::release() { return std::exchange(fd_, -1); }
 
 bool is_loopback(const std::string& address) {
-  return address == "localhost" || address == "::1" || address.starts_with("127.");
+  in_addr v4{};
+  in6_addr v6{};
+  if (inet_pton(AF_INET, address.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24U == 127;
+  return address == "localhost" || (inet_pton(AF_INET6, address.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
 }
 
 expected<listening_socket> listen_on(const std::string& address, std::uint16_t port) {

@@ -24,7 +24,7 @@ private:
   int fd_;
 };
 
-/// Whether an address (a name or a number) can only be reached from this machine.
+/// Whether an address is a number that only this machine reaches, or "localhost". Other names may mean anything.
 bool is_loopback(const std::string& address);
 
 struct listening_socket {

@@ -3,8 +3,10 @@
 #include "actors/net/socket.hpp"
 
 #include <csignal>
+#include <cstring>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <string>
 #include <utility>
 
@@ -22,8 +24,16 @@ void block_sigpipe_in_this_thread() {
   (void)blocked;
 }
 
+/// What OpenSSL says of this thread's last failure.
+std::string last_error() {
+  if (const auto first = ERR_peek_error(); ERR_SYSTEM_ERROR(first)) return std::strerror(ERR_GET_REASON(first));
+  const auto code = ERR_peek_last_error();
+  const char* text = code == 0 ? nullptr : ERR_reason_error_string(code);
+  return text == nullptr ? "the connection was closed" : text;
+}
+
 tl::unexpected<failure> wrong_file(const char* flag, const std::string& file) {
-  return fail(errc::invalid_request, std::string(flag) + " " + file + " cannot be used: " + tls_session::problem() +
+  return fail(errc::invalid_request, std::string(flag) + " " + file + " cannot be used: " + last_error() +
                                          "; it must be a readable PEM file that fits the other two.");
 }
 
@@ -69,10 +79,11 @@ tls_session::outcome tls_session::handshake() {
 
 std::size_t tls_session::pending() const { return std::size_t(SSL_pending(session_)); }
 
-std::string tls_session::problem() {
-  const auto code = ERR_peek_last_error();
-  const char* text = code == 0 ? nullptr : ERR_reason_error_string(code);
-  return text == nullptr ? "the connection was closed" : text;
+std::string tls_session::problem() const {
+  const auto verified = SSL_get_verify_result(session_);
+  if (verified != X509_V_OK)
+    return std::string("the other side's certificate is not accepted, ") + X509_verify_cert_error_string(verified);
+  return last_error();
 }
 
 bool tls_session::finish_handshake(int fd, std::chrono::milliseconds most) {
@@ -101,6 +112,9 @@ expected<std::shared_ptr<const tls_context>> tls_context::make(const network_con
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   if (SSL_CTX_use_certificate_chain_file(context, config.tls_cert.c_str()) != 1)
     return wrong_file("--omni-tls-cert", config.tls_cert);
+  if (X509_cmp_current_time(X509_get0_notAfter(SSL_CTX_get0_certificate(context))) < 0)
+    return fail(errc::invalid_request,
+                "--omni-tls-cert " + config.tls_cert + " has expired: nobody would accept it, make a new one.");
   if (SSL_CTX_use_PrivateKey_file(context, config.tls_key.c_str(), SSL_FILETYPE_PEM) != 1 ||
       SSL_CTX_check_private_key(context) != 1)
     return wrong_file("--omni-tls-key", config.tls_key);

@@ -31,7 +31,7 @@ public:
   /// Bytes that were received and decrypted, but not read.
   [[nodiscard]] std::size_t pending() const;
   /// Why it is broken, for people.
-  [[nodiscard]] static std::string problem();
+  [[nodiscard]] std::string problem() const;
   /// What broke it later on, as far as TLS knows, for whoever does not hold it; empty until then.
   [[nodiscard]] std::shared_ptr<const std::string> last_words() const { return last_words_; }
   /// Does the whole handshake; false if it is broken or takes longer.

@@ -2,6 +2,7 @@
 
 #include "actors/stage/ar_scheduler.hpp"
 #include "actors/stage/stream_scheduler.hpp"
+#include "actors/weak_timer.hpp"
 #include "kernels/core/error.hpp"
 #include "messages/type_ids.hpp"
 
@@ -10,21 +11,6 @@
 
 namespace omni {
 namespace {
-
-/// Wakes a replica for its next report, after microseconds. What waits in CAF's clock keeps its sender and receiver
-/// alive, and a system that ends waits for detached actors before it clears the clock: so this actor waits, and knows
-/// the replica weakly.
-caf::behavior report_timer(caf::event_based_actor* self, const stage_replica_actor& replica) {
-  self->set_down_handler([self](const caf::down_msg&) { self->quit(); });
-  self->monitor(replica);
-  return {
-      [self](flush_atom, time_us wait) { self->delayed_send(self, std::chrono::microseconds(wait), flush_atom{}); },
-      [self, known = caf::actor_cast<caf::weak_actor_ptr>(replica)](flush_atom) {
-        if (const auto there = caf::actor_cast<caf::strong_actor_ptr>(known))
-          self->send(caf::actor_cast<caf::actor>(there), flush_atom{});
-      },
-  };
-}
 
 std::size_t size_of(const payload& data) { return data.text.size() + data.bytes.size(); }
 
@@ -210,8 +196,8 @@ void stage_replica::flush_facts(bool urgent) {
   if (wait == 0) return send_report();
   if (!wait || flush_posted_) return;
   flush_posted_ = true;
-  if (!timer_) timer_ = self_->spawn(report_timer, stage_replica_actor(self_));
-  caf::anon_send(timer_, flush_atom{}, *wait);
+  if (!timer_) timer_ = make_weak_timer(self_->system(), caf::actor_cast<caf::strong_actor_ptr>(self_));
+  send_later(timer_, *wait, flush_atom{});
 }
 
 void stage_replica::on_flush() {
