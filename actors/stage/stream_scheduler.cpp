@@ -57,18 +57,28 @@ bool stream_scheduler::has_work() const {
 
 // -- plan -------------------------------------------------------------------------------------------------------------
 
-const batch& stream_scheduler::plan(time_us now) {
+void stream_scheduler::choose(time_us now) {
+  const auto ready = [](bool without_room) {
+    return [=](const auto& entry) { return entry.second->ready() && entry.second->no_room == without_room; };
+  };
+  const bool all_without = std::ranges::none_of(streams_, ready(false));
   planned_.clear();
-  for (const auto& [id, one] : streams_)
-    if (one->ready()) planned_.push_back(one.get());
-  std::ranges::sort(planned_, [](const stream* a, const stream* b) {
-    return std::pair(a->clock->due(), a->task.id) < std::pair(b->clock->due(), b->task.id);
+  for (const auto& entry : streams_)
+    if (ready(all_without)(entry)) planned_.push_back(entry.second.get());
+  // Without room the oldest is first: a runner makes room for it.
+  std::ranges::sort(planned_, [&](const stream* a, const stream* b) {
+    return std::pair(all_without ? 0 : a->clock->due(), a->task.id) <
+           std::pair(all_without ? 0 : b->clock->due(), b->task.id);
   });
   const auto urgent =
       std::ranges::count_if(planned_, [&](const stream* one) { return one->clock->due() <= now + soon_us; });
-  const auto limit = std::clamp<std::int64_t>(urgent, 1, limits_.max_num_seqs);
+  const auto limit =
+      limits_.rows_are_tokens ? limits_.max_num_seqs : std::clamp<std::int64_t>(urgent, 1, limits_.max_num_seqs);
   if (std::int64_t(planned_.size()) > limit) planned_.resize(std::size_t(limit));
+}
 
+const batch& stream_scheduler::plan(time_us now) {
+  choose(now);
   batch_.items.clear();
   for (auto* one : planned_) {
     auto& item = batch_.items.emplace_back();
@@ -95,6 +105,7 @@ void stream_scheduler::update(const step_result& result, time_us now, emissions&
   OMNI_CHECK(result.items.size() == planned_.size(), "a runner answers each item of its batch");
   step_record record(out.report, in_seconds(now));
   cache_usage_ = result.cache_usage;
+  note_memory(result);
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     auto& one = *planned_[i];
     const auto& item = result.items[i];
@@ -113,11 +124,28 @@ void stream_scheduler::update(const step_result& result, time_us now, emissions&
     one.unfinished = !item.input_used_up;
     OMNI_CHECK(item.finished || one.unfinished || !one.told_end,
                "a stream runner ends a sequence whose input has ended");
-    if (item.finished) finish(one, finish_reason::stop, std::nullopt, now, out);
+    if (item.finished)
+      finish(one, item.cut_short ? finish_reason::length : finish_reason::stop, std::nullopt, now, out);
   }
   record.close();
   planned_.clear();
   note_state(out);
+}
+
+void stream_scheduler::note_memory(const step_result& result) {
+  for (const auto slot : result.preempted)
+    for (const auto& [id, one] : streams_)
+      if (one->slot == slot) one->timing.preempted();
+  // Who waits for input lets others have its memory, as who has ended does.
+  const bool freed = std::ranges::any_of(result.items, [](const item_result& item) {
+    return item.finished || item.input_used_up || !item.input_problem.empty();
+  });
+  if (freed) let_all_try_again();
+  for (std::size_t i = 0; i < planned_.size(); ++i) planned_[i]->no_room = result.items[i].no_room;
+}
+
+void stream_scheduler::let_all_try_again() {
+  for (const auto& entry : streams_) entry.second->no_room = false;
 }
 
 double stream_scheduler::seconds_of(const payload& piece) const {
@@ -146,7 +174,7 @@ void stream_scheduler::hand_on(stream& one, std::shared_ptr<const payload> piece
 void stream_scheduler::finish(stream& one, finish_reason reason, const std::optional<failure>& problem, time_us now,
                               emissions& out) {
   step_record(out.report, in_seconds(now)).finish(one.timing, one.facts, to_finished_as(reason), in_seconds(now));
-  if (reason == finish_reason::stop) {
+  if (reason == finish_reason::stop || reason == finish_reason::length) {
     const double inside = in_seconds(now - one.began);
     out.report.stage_gen_time.add(inside, out.report.bad);
     if (one.task.for_client) {
@@ -171,15 +199,15 @@ void stream_scheduler::end(request_id request, const std::optional<failure>& pro
   const auto at = streams_.find(request);
   if (at == streams_.end()) return;
   finish(*at->second, problem ? finish_reason::error : finish_reason::abort, problem, now, out);
+  let_all_try_again();
   note_state(out);
 }
 
 void stream_scheduler::note_state(emissions& out) const {
   auto& state = out.report.scheduler.emplace();
-  state.running =
-      std::int32_t(std::ranges::count_if(streams_, [](const auto& entry) { return entry.second->clock.has_value(); }));
+  for (const auto& [id, one] : streams_)
+    ++(!one->clock ? state.deferred : one->no_room ? state.waiting : state.running);
   state.kv_cache_usage = streams_.empty() ? 0 : cache_usage_;
-  state.deferred = std::int32_t(streams_.size()) - state.running; // nothing has come for them yet
   out.has_facts = true;
 }
 

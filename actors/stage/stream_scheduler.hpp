@@ -24,7 +24,11 @@ struct stream_limits {
 
 /// Schedules a stage whose runner turns input pieces into output pieces (talker, vocoder), by playback deadline: first
 /// who needs sound soonest. A step cannot be interrupted, so it holds the most urgent sequence and, if the runner gains
-/// from that, only those others that are due soon too; a newcomer waits for no work that could wait itself.
+/// from that, only those others that are due soon too; a newcomer waits for no work that could wait itself. A stage
+/// that makes its rows one by one reads all its weights for each, so there a step holds as many as it may.
+///
+/// A sequence that finds no room in its runner's memory is passed over until another one has ended or waits for input;
+/// so those that have room are never kept from going on by those that have none.
 class stream_scheduler final : public scheduler {
 public:
   explicit stream_scheduler(stream_limits limits) : limits_(limits) {}
@@ -50,6 +54,7 @@ private:
     bool input_ended = false;
     bool told_end = false;               // the runner knows that nothing follows
     bool unfinished = false;             // the runner has not used up what it was given
+    bool no_room = false;                // the runner cannot go on with it before others give memory back
     std::optional<playback_clock> clock; // runs from the first input on
     time_us began;                       // with the first input; before that it was opened
 
@@ -67,6 +72,11 @@ private:
   void hand_on(stream& one, std::shared_ptr<const payload> piece, time_us now, emissions& out);
   void finish(stream& one, finish_reason reason, const std::optional<failure>& problem, time_us now, emissions& out);
   [[nodiscard]] double seconds_of(const payload& piece) const;
+  /// Those that can be worked on, most urgent first; those without room only if there are no others.
+  void choose(time_us now);
+  /// Those that gave their memory up, and those that may find some again.
+  void note_memory(const step_result& result);
+  void let_all_try_again();
   void note_state(emissions& out) const;
 
   stream_limits limits_;

@@ -21,12 +21,20 @@ struct data_url {
   std::string_view text; // base64
 };
 
+/// Schemes and codings of URLs are the same in any case.
+bool begins_with(std::string_view text, std::string_view lower) {
+  return text.size() >= lower.size() && std::equal(lower.begin(), lower.end(), text.begin(), [](char wanted, char c) {
+           return wanted == (c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c);
+         });
+}
+
 outcome<data_url> parts_of(std::string_view url) {
   const std::size_t comma = url.find(',');
   if (comma == std::string_view::npos) return wrong("is a data: URL without a comma before its data");
   constexpr std::string_view scheme = "data:", coding = ";base64";
   std::string_view head = url.substr(scheme.size(), comma - scheme.size());
-  if (!head.ends_with(coding)) return wrong("is a data: URL without ;base64; send its data as base64");
+  const auto last = head.substr(head.size() - std::min(head.size(), coding.size()));
+  if (!begins_with(last, coding)) return wrong("is a data: URL without ;base64; send its data as base64");
   head.remove_suffix(coding.size());
   return data_url{head.substr(0, head.find(';')), url.substr(comma + 1)};
 }
@@ -40,12 +48,6 @@ outcome<std::string> decoded_base64(std::string_view text, std::size_t most_byte
   return std::move(*bytes);
 }
 
-bool has_scheme(std::string_view url, std::string_view scheme) {
-  return url.size() >= scheme.size() && std::equal(scheme.begin(), scheme.end(), url.begin(), [](char wanted, char c) {
-           return wanted == (c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c);
-         });
-}
-
 std::size_t size_of(const media_input& made) { return made.samples.size() * sizeof(float) + made.rgb.size(); }
 
 } // namespace
@@ -55,18 +57,18 @@ reader::reader(settings with) : settings_(std::move(with)) {}
 outcome<std::string> reader::bytes_of(const source& from, const std::atomic<bool>& cancelled) const {
   const std::size_t most = settings_.bounds.medium_bytes;
   if (!from.data.empty()) return decoded_base64(from.data, most);
-  if (has_scheme(from.url, "data:")) {
+  if (begins_with(from.url, "data:")) {
     const auto parts = parts_of(from.url);
     if (!parts) return wrong(parts.error());
     return decoded_base64(parts->text, most);
   }
-  if (has_scheme(from.url, "file://")) {
+  if (begins_with(from.url, "file://")) {
     if (!settings_.local_root)
       return wrong("names a file, but this server reads none: its operator allows a folder with "
                    "--allowed-local-media-path; send the medium as a data: URL");
     return read_local_file(from.url, *settings_.local_root, most);
   }
-  if (!has_scheme(from.url, "http://") && !has_scheme(from.url, "https://"))
+  if (!begins_with(from.url, "http://") && !begins_with(from.url, "https://"))
     return wrong("is not a URL that is known here; send a data:, http:, https: or file: URL");
   if (!settings_.remote)
     return wrong("leads to another machine, but this server fetches nothing: its operator allows it with "
@@ -76,7 +78,7 @@ outcome<std::string> reader::bytes_of(const source& from, const std::atomic<bool
 
 outcome<media_input> reader::decoded(const source& from, std::size_t most_bytes,
                                      const std::atomic<bool>& cancelled) const {
-  if (from.what == media_input::kind::video && has_scheme(from.url, "data:")) {
+  if (from.what == media_input::kind::video && begins_with(from.url, "data:")) {
     const auto parts = parts_of(from.url);
     if (parts && parts->type == frames_type) return decode_frame_list(parts->text, settings_.bounds, most_bytes);
   }

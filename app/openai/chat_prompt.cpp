@@ -106,6 +106,16 @@ expected<std::vector<std::int32_t>> rendered_tokens(const prompt_options& option
   return pipeline.tokenizer->encode(open_ended(rendered, options.variables["messages"].back()));
 }
 
+/// Whether the model can take what came in `field`.
+expected<void> check_medium(const stage_model& model, const media_input& medium, const std::string& field) {
+  try {
+    model.check_media(medium);
+    return {};
+  } catch (const input_error& error) {
+    return fail(errc::invalid_request, field + ": " + error.what(), field);
+  }
+}
+
 } // namespace
 
 expected<placed_prompt> read_prompt(const json& body, const pipeline_facts& pipeline, const media::reader& media,
@@ -123,6 +133,9 @@ expected<placed_prompt> read_prompt(const json& body, const pipeline_facts& pipe
     if (options.media.empty()) return placed_prompt{std::move(*tokens), {}};
     auto decoded = read_media(options.media, media, cancelled);
     if (!decoded) return tl::unexpected(std::move(decoded.error()));
+    for (std::size_t i = 0; i < decoded->size(); ++i)
+      if (auto good = check_medium(*pipeline.text_model, *(*decoded)[i], options.media[i].field); !good)
+        return tl::unexpected(std::move(good.error()));
     return pipeline.text_model->place_media(std::move(*tokens), std::move(*decoded));
   } catch (const input_error& error) {
     return fail(errc::invalid_request, error.what(), error.param);

@@ -59,6 +59,8 @@ public:
   [[nodiscard]] virtual const text::chat_template* chat_template() const { return nullptr; }
   /// Text stages: whether prompts may bring sounds, pictures and videos (place_media).
   [[nodiscard]] virtual bool takes_media() const { return false; }
+  /// Throws `input_error` for a medium that the model cannot take, whatever the prompt.
+  virtual void check_media(const media_input&) const {}
   /// Text stages: a prompt whose template left one token in the place of each sound or picture, with as many tokens as
   /// it has rows in the place of each. Throws `input_error` for media that the model cannot take.
   [[nodiscard]] virtual placed_prompt place_media(std::vector<std::int32_t> prompt,

@@ -63,6 +63,8 @@ struct item_result {
   std::vector<std::shared_ptr<const payload>> outputs; // what to hand on, in order
   bool input_used_up = true;                      // stream stages: false = call again without new input
   bool finished = false;                          // stream stages: the sequence has ended
+  bool cut_short = false;                         // ... by a limit, not by its own end
+  bool no_room = false;                           // stream stages: it waits until others give memory back
   std::int64_t prompt_tokens = 0;                 // stream stages: of the prompt that this step began to compute
   std::string input_problem;                      // not empty: this sequence alone cannot go on, a sentence saying why
 };
@@ -70,6 +72,7 @@ struct item_result {
 struct step_result {
   std::vector<item_result> items;
   double cache_usage = 0; // stream stages with a KV cache: fraction of it that is in use after the step
+  std::vector<sequence_slot> preempted; // stream stages: gave their memory up in this step
 };
 
 } // namespace omni

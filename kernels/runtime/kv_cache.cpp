@@ -28,7 +28,7 @@ std::int32_t block_count(const kv_shape& shape, std::int64_t cache_bytes, std::i
                                               : std::min((tokens + shape.block_size - 1) / shape.block_size,
                                                          std::max<std::int64_t>(1, default_bytes / block_bytes));
   if (blocks < 1 || blocks > INT32_MAX)
-    throw load_error("kv_cache_bytes is " + std::to_string(cache_bytes) + ", expected room for at least one block of " +
+    throw load_error("kv_cache_memory_bytes is " + std::to_string(cache_bytes) + ", expected room for at least one block of " +
                      std::to_string(block_bytes) + " bytes and fewer than 2^31 blocks.");
   return static_cast<std::int32_t>(blocks);
 }

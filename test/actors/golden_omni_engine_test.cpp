@@ -2,6 +2,7 @@
 // reference.
 #include "actors/engine.hpp"
 #include "actors/net/replica_process.hpp"
+#include "kernels/models/qwen3_omni/talker_model.hpp"
 #include "test/kernels/models/qwen3_omni/golden_thinker.hpp"
 #include "test/support/engine_answers.hpp"
 #include "test/support/recording_sink.hpp"
@@ -17,7 +18,8 @@ struct setting {
   std::int32_t replicas = 1;
   std::int32_t tokens_a_step = 512;
   bool scarce = false; // caches that hold little more than one sequence
-  int copies = 1;      // of each case
+  std::int32_t max_num_seqs = 16;
+  int copies = 1; // of each case
 };
 
 class golden_omni_engine : public ::testing::Test {
@@ -43,10 +45,14 @@ protected:
       stage.dtype = how_.dtype;
       stage.num_replicas = how_.replicas;
       stage.max_num_batched_tokens = how_.tokens_a_step;
+      stage.max_num_seqs = how_.max_num_seqs;
     }
     made.stages.front().final_output_type = modality::text;
     made.stages.back().final_output_type = modality::audio;
-    if (how_.scarce) made.stages.front().kv_cache_memory_bytes = scarce_bytes();
+    if (how_.scarce) {
+      made.stages[0].kv_cache_memory_bytes = scarce_bytes();
+      made.stages[1].kv_cache_memory_bytes = scarce_talker_bytes();
+    }
     made.threads = 2;
     return made;
   }
@@ -59,6 +65,16 @@ protected:
     thread_pool pool(1);
     const auto info = thinker_->make_runner({}, pool)->info();
     return info.block_bytes * std::int64_t(longest / std::size_t(info.block_size) + 2);
+  }
+
+  /// The same for the talker, whose rows are those of a case's prompt and frames at most.
+  [[nodiscard]] std::int64_t scarce_talker_bytes() const {
+    std::int64_t longest = 0;
+    for (const auto& one : cases_)
+      longest = std::max(longest, std::int64_t(one.i32("input_ids").size()) + one.extents("codes")[1] + 16);
+    const auto [config, file] = open_model(how_.model);
+    const talker_model talker(*config.talker, config.tokens, config.thinker.vocab, config.thinker.hidden, *file, false);
+    return (longest / 16 + 1) * talker.decoder().cache_shape(16).block_bytes();
   }
 
   [[nodiscard]] request request_of(const golden_case& golden) const {
@@ -134,6 +150,12 @@ TEST_F(golden_omni_engine, with_two_replicas_of_each_stage_answers_as_the_refere
 
 TEST_F(golden_omni_engine, with_prompts_in_pieces_and_a_scarce_cache_answers_as_the_reference) {
   use({.tokens_a_step = 19, .scarce = true, .copies = 2});
+  answer_locally();
+}
+
+/// More replies at once than a step of the talker holds, and room for one: each must get its turn.
+TEST_F(golden_omni_engine, with_more_voices_than_room_answers_as_the_reference) {
+  use({.scarce = true, .max_num_seqs = 2, .copies = 3});
   answer_locally();
 }
 

@@ -90,6 +90,7 @@ step_result talker_runner::execute(const batch& work) {
     auto& one = *sequences_.at(work.items[i].slot);
     if (one.finished()) blocks_.give_back(one.blocks);
     result.items[i].finished = one.finished();
+    result.items[i].cut_short = one.was_cut();
     result.items[i].input_used_up = !one.can_go_on();
   }
   result.cache_usage = blocks_.usage();
@@ -117,7 +118,9 @@ std::vector<talker_runner::share> talker_runner::plan(const batch& work, step_re
     auto& one = *sequences_.at(work.items[i].slot);
     auto& item = result.items[i];
     if (!item.input_problem.empty()) continue;
-    if (one.rows_made() > most_rows_)
+    if (one.rows_made() > most_rows_ && one.has_spoken())
+      one.cut();
+    else if (one.rows_made() > most_rows_)
       item.input_problem = "The conversation and its reply have more than " + std::to_string(most_rows_) +
                            " places, which is all that the talker holds: shorten them.";
     else if (one.unfed_rows() > 0)
@@ -130,7 +133,11 @@ std::vector<talker_runner::share> talker_runner::plan(const batch& work, step_re
   for (auto one : wanted) {
     if (static_cast<std::int64_t>(planned.size()) == info_.sequences_per_step) break;
     one.rows = std::min(one.rows, budget);
-    if (one.rows == 0 || !make_room(*one.who, one.rows, planned)) continue;
+    if (one.rows == 0) continue;
+    if (!make_room(*one.who, one.rows, planned, result)) {
+      one.result->no_room = true;
+      continue;
+    }
     one.rows = std::min(one.rows, one.who->unfed_rows());
     budget -= one.rows;
     planned.push_back(one);
@@ -155,17 +162,22 @@ void talker_runner::add_texts(const batch& work, const step_result& result, cons
     takers[i]->take_text(rows.f32() + static_cast<std::int64_t>(i) * rows.columns());
 }
 
-bool talker_runner::make_room(talker_sequence& one, std::int64_t rows, const std::vector<share>& planned) {
+bool talker_runner::make_room(talker_sequence& one, std::int64_t rows, const std::vector<share>& planned,
+                              step_result& result) {
   while (!blocks_.grow(one.blocks, blocks_for(one.fed() + rows))) {
     talker_sequence* youngest = nullptr;
+    sequence_slot slot = 0;
     for (const auto& entry : sequences_) {
       talker_sequence* const other = entry.second.get();
       const bool in_step = std::any_of(planned.begin(), planned.end(), [&](const share& s) { return s.who == other; });
       const bool yields = other->age > one.age || (other != &one && !other->can_go_on());
       if (in_step || other->blocks.empty() || !yields) continue;
-      if (youngest == nullptr || other->age > youngest->age) youngest = other;
+      if (youngest != nullptr && other->age < youngest->age) continue;
+      youngest = other;
+      slot = entry.first;
     }
     if (youngest == nullptr) return false;
+    result.preempted.push_back(slot);
     blocks_.give_back(youngest->blocks);
     youngest->forget_cache();
   }

@@ -44,7 +44,7 @@ private:
   /// Gives the sequences of the step whose frames wait for it the text that they are due.
   void add_texts(const batch& work, const step_result& result, const op_context& context);
   /// Gets the blocks for `rows` more rows of `one`, from others if need be; false if it must wait.
-  bool make_room(talker_sequence& one, std::int64_t rows, const std::vector<share>& planned);
+  bool make_room(talker_sequence& one, std::int64_t rows, const std::vector<share>& planned, step_result& result);
   /// Feeds the shares; returns the last norm's output [those who want a code, hidden].
   tensor feed(const std::vector<share>& shares, const op_context& context);
   void speak(const std::vector<share>& speakers, const tensor& h, const op_context& context);

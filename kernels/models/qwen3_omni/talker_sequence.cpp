@@ -137,7 +137,8 @@ std::optional<std::int32_t> talker_sequence::choose_first(float* logits) {
   const auto code = first_.choose(logits, frames_).id;
   const std::int32_t chosen[] = {code};
   first_.fed(frames_, chosen);
-  finished_ = code == model_.config().eos || frames_ == most_frames_;
+  cut_ = code != model_.config().eos && frames_ == most_frames_;
+  finished_ = cut_ || code == model_.config().eos;
   return finished_ ? std::nullopt : std::optional(code);
 }
 

@@ -43,6 +43,11 @@ public:
   void advance(std::int64_t rows) { fed_ += rows; }
   /// Whether all rows were fed and the code that follows them is to be chosen.
   [[nodiscard]] bool wants_code() const { return !finished_ && !rows_.empty() && unfed_rows() == 0 && frame_.empty(); }
+  /// No more fits: it ends with what it said.
+  void cut() { finished_ = cut_ = true; }
+  /// Whether a limit ended it.
+  [[nodiscard]] bool was_cut() const { return cut_; }
+  [[nodiscard]] bool has_spoken() const { return frames_ > 0; }
   /// Its KV blocks were taken away.
   void forget_cache() { fed_ = 0; }
 
@@ -71,6 +76,7 @@ private:
   std::vector<std::int32_t> reply_; // tokens of the reply so far
   bool input_ended_ = false;
   bool finished_ = false;
+  bool cut_ = false;
 
   std::vector<float> rows_; // [rows_made, hidden]
   std::vector<rope_position> positions_;

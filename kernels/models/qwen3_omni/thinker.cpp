@@ -100,6 +100,7 @@ public:
   [[nodiscard]] const text::tokenizer* tokenizer() const override { return text_->tokenizer(); }
   [[nodiscard]] const text::chat_template* chat_template() const override { return text_->chat_template(); }
   [[nodiscard]] bool takes_media() const override { return true; }
+  void check_media(const media_input& medium) const override { (void)extent_of(medium, media_->config); }
   [[nodiscard]] placed_prompt place_media(std::vector<std::int32_t> prompt,
                                           std::vector<std::shared_ptr<const media_input>> media) const override {
     auto made = expanded(prompt, extents_of(media, media_->config), media_->config.tokens);

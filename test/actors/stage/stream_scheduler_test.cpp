@@ -3,6 +3,7 @@
 #include "test/actors/stage/scheduler_harness.hpp"
 
 #include <gmock/gmock.h>
+#include <map>
 
 namespace omni::test {
 namespace {
@@ -215,6 +216,105 @@ TEST(stream_scheduler, counts_a_request_without_sound_as_skipped) {
   EXPECT_EQ(run.facts.audio.skipped, 1);
   EXPECT_EQ(run.of(1).finish, finish_reason::stop);
   EXPECT_TRUE(run.of(1).sound.empty());
+}
+
+/// A stage that makes rows one by one, two in a step; what a step finds is given by hand.
+struct token_stage {
+  stream_scheduler plans{stream_limits{2, 12.5, 24000, true}};
+  emissions out;
+  std::map<std::uint64_t, sequence_slot> slots;
+
+  void open(std::uint64_t id) {
+    plans.open(voice_task(id), 0, out);
+    slots[id] = out.opened.back().slot;
+    plans.feed({id}, rows(1), true, 0);
+  }
+  /// Slots of the next step, in order.
+  std::vector<sequence_slot> plan(time_us now = 0) {
+    std::vector<sequence_slot> found;
+    for (const auto& item : plans.plan(now).items) found.push_back(item.slot);
+    planned = found.size();
+    return found;
+  }
+  item_result busy() {
+    item_result one;
+    one.input_used_up = false;
+    return one;
+  }
+  item_result without_room() {
+    auto one = busy();
+    one.no_room = true;
+    return one;
+  }
+  item_result speaking() {
+    auto one = busy();
+    one.outputs.push_back(rows(20));
+    return one;
+  }
+  item_result ended(bool cut = false) {
+    item_result one;
+    one.finished = true;
+    one.cut_short = cut;
+    return one;
+  }
+  void found(std::vector<item_result> items, std::vector<sequence_slot> preempted = {}) {
+    step_result result;
+    result.items = std::move(items);
+    result.preempted = std::move(preempted);
+    ASSERT_EQ(result.items.size(), planned);
+    plans.update(result, 0, out);
+  }
+  std::size_t planned = 0;
+};
+
+TEST(stream_scheduler, passes_over_who_finds_no_room_until_some_is_given_back) {
+  token_stage run;
+  for (std::uint64_t id : {1, 2, 3, 4}) run.open(id);
+  EXPECT_THAT(run.plan(), ElementsAre(run.slots[1], run.slots[2]));
+  run.found({run.speaking(), run.without_room()});
+  EXPECT_EQ(run.out.report.scheduler->waiting, 1) << "for room";
+  // The one with room has sound in store now, so it is the least urgent; it goes on all the same.
+  EXPECT_THAT(run.plan(), ElementsAre(run.slots[3], run.slots[4]));
+  run.found({run.without_room(), run.without_room()});
+  EXPECT_THAT(run.plan(), ElementsAre(run.slots[1]));
+  run.found({run.speaking()});
+  EXPECT_THAT(run.plan(), ElementsAre(run.slots[1]));
+  run.found({run.ended()});
+  EXPECT_THAT(run.plan(), ElementsAre(run.slots[2], run.slots[3]));
+}
+
+TEST(stream_scheduler, without_room_for_anybody_begins_with_the_oldest) {
+  token_stage run;
+  for (std::uint64_t id : {1, 2, 3}) run.open(id);
+  run.plan();
+  run.found({run.without_room(), run.without_room()});
+  EXPECT_THAT(run.plan(), ElementsAre(run.slots[3]));
+  run.found({run.without_room()});
+  EXPECT_THAT(run.plan(), ElementsAre(run.slots[1], run.slots[2])) << "a step is never empty while there is work";
+}
+
+TEST(stream_scheduler, room_that_an_abort_gives_back_is_tried_at_once) {
+  token_stage run;
+  for (std::uint64_t id : {1, 2}) run.open(id);
+  run.plan();
+  run.found({run.speaking(), run.without_room()});
+  EXPECT_THAT(run.plan(), ElementsAre(run.slots[1]));
+  run.found({run.speaking()});
+  run.plans.end({1}, std::nullopt, 0, run.out);
+  EXPECT_THAT(run.plan(), ElementsAre(run.slots[2]));
+}
+
+TEST(stream_scheduler, counts_who_gave_room_up_and_who_was_cut_short) {
+  token_stage run;
+  run.open(1);
+  run.plan();
+  run.found({run.speaking()}, {run.slots[1]});
+  run.plan();
+  run.found({run.ended(true)});
+  EXPECT_EQ(run.out.report.preemptions, 1);
+  EXPECT_EQ(run.out.results.back().finish, finish_reason::length);
+  EXPECT_FALSE(run.out.results.back().problem);
+  EXPECT_TRUE(run.out.chunks.back().end) << "the next stage hears of the end";
 }
 
 } // namespace

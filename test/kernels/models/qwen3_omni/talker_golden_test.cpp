@@ -342,6 +342,29 @@ TEST(golden_talker, waiting_for_the_thinker_gives_its_blocks_to_who_can_go_on) {
   EXPECT_EQ(player.codes_of(0), codes_of(first));
 }
 
+TEST(golden_talker, that_holds_no_more_ends_with_what_it_said) {
+  const auto model = load_model();
+  thread_pool pool(2);
+  for (const auto& golden : f32_cases()) {
+    const auto expected = codes_of(golden);
+    const auto frames = static_cast<std::int64_t>(expected.size()) / model->config().code_groups;
+    if (frames < 3) continue;
+    SCOPED_TRACE(golden.name());
+    runner_options options;
+    options.max_model_len = static_cast<std::int32_t>(golden.extents("talker.prefill_embeds")[0] + 1);
+    talker_runner runner(model, 12.5, options, pool);
+    stage_player player(runner);
+    player.open(0, talker_params(golden));
+    give_all(player, 0, golden, *model);
+    while (player.step({0})) {}
+    EXPECT_TRUE(player.finished(0));
+    const auto said = player.codes_of(0);
+    ASSERT_LT(said.size(), expected.size());
+    EXPECT_EQ(said, ids(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(said.size())));
+    EXPECT_GE(static_cast<std::int64_t>(said.size()), 2 * model->config().code_groups);
+  }
+}
+
 TEST(golden_talker, without_a_reply_says_nothing) {
   const auto model = load_model();
   thread_pool pool(1);
@@ -361,8 +384,7 @@ TEST(golden_talker, knows_its_speakers) {
   auto names = stage->speakers();
   std::string sorted;
   const auto config = load_config(checkpoint_folder());
-  for (const auto& [name, code] : config.talker->speakers)
-    sorted += (sorted.empty() ? "" : ", ") + name;
+  for (const auto& [name, code] : config.talker->speakers) sorted += (sorted.empty() ? "" : ", ") + name;
   ASSERT_FALSE(names.empty());
   EXPECT_TRUE(names.front() == "ethan" || !config.talker->speakers.contains("ethan")) << "the reference's default";
   std::ranges::sort(names);
