@@ -42,8 +42,6 @@ void set_model(const std::string& named, const model_folders& folders, std::opti
   into.model = path->string();
 }
 
-sampling_params& over(std::optional<sampling_params>& known) { return known ? *known : known.emplace(); }
-
 /// The keys of a stage over what `into` holds.
 void read_stage(yaml_fields& from, const std::string& where, const model_folders& folders,
                 std::optional<failure>& problem, stage_config& into) {
@@ -75,7 +73,7 @@ void read_stage(yaml_fields& from, const std::string& where, const model_folders
   from.read("enable_prefix_caching", into.enable_prefix_caching);
   from.read("max_threads", into.max_threads, 0, 4096);
   if (const YAML::Node sampling = from.find("default_sampling_params"); sampling.IsDefined())
-    read_yaml_sampling(sampling, where, problem, over(into.default_sampling_params));
+    read_yaml_sampling(sampling, where, problem, own_sampling(into));
 }
 
 /// A stage's switch for statistics, as vLLM-Omni has it: that of stage 0 is the whole engine's, others say nothing.

@@ -8,6 +8,11 @@
 
 namespace omni::cli {
 
+sampling_params& own_sampling(stage_config& stage) {
+  auto& known = stage.default_sampling_params;
+  return known ? *known : known.emplace();
+}
+
 expected<void> read_generation_config(stage_config& stage) {
   if (stage.model_stage != "thinker") return {};
   const std::filesystem::path model = stage.model;
@@ -24,9 +29,8 @@ expected<void> read_generation_config(stage_config& stage) {
   if (parsed->contains("max_new_tokens")) kept["max_tokens"] = (*parsed)["max_new_tokens"];
   if (kept.is_null()) return {};
   std::optional<failure> problem;
-  auto& into = stage.default_sampling_params ? *stage.default_sampling_params : stage.default_sampling_params.emplace();
   openai::fields from(kept, "", problem);
-  openai::read_sampling(from, std::numeric_limits<std::int32_t>::max(), into);
+  openai::read_sampling(from, std::numeric_limits<std::int32_t>::max(), own_sampling(stage));
   if (problem) return fail(errc::load_failed, path.string() + " cannot be used: " + problem->message);
   return {};
 }
